@@ -1,0 +1,3 @@
+//! The block layer: what happens to an I/O between the file system and the device.
+
+pub mod bio;

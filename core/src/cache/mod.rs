@@ -1,0 +1,3 @@
+//! The page cache: folios, their per-block state, and where they lie in their files and in memory.
+
+pub mod folio;

@@ -1,0 +1,86 @@
+//! Running totals of one world, kept whether or not it is traced.
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
+        /// What is counted.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+        #[repr(u8)]
+        pub enum Counter { $($(#[$doc])* $name,)* }
+
+        impl Counter {
+            /// Every counter, in the order of its code.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+            /// The name in JSON and tables.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+            /// The code in deltas.
+            pub const fn code(self) -> u32 {
+                self as u32
+            }
+        }
+    };
+}
+
+counters! {
+    /// Bytes that write calls copied into the cache.
+    AppWritten = "app_bytes_written",
+    /// Bytes that read calls returned.
+    AppRead = "app_bytes_read",
+    /// Bytes of completed write bios.
+    DeviceWritten = "device_bytes_written",
+    /// Bytes of completed read bios.
+    DeviceRead = "device_bytes_read",
+    /// Bytes sent to the device in whole blocks that nobody had changed.
+    CleanWritten = "clean_bytes_written",
+    /// Bytes read only because a write covered part of their block or run.
+    ReadForModify = "read_for_modify_bytes",
+    /// Write bios submitted.
+    WriteBios = "write_bios",
+    /// Read bios submitted.
+    ReadBios = "read_bios",
+    /// Bios that completed with an error.
+    FailedBios = "failed_bios",
+    /// Cache flushes of the device.
+    Flushes = "device_flushes",
+    /// Folios put into the cache.
+    FoliosCreated = "folios_created",
+    /// Mapping lookups (`iomap_begin` and its like for writeback).
+    BeginCalls = "begin_calls",
+    /// Bytes of user memory that were asked to be present before a copy, in all.
+    FaultInBytes = "fault_in_bytes",
+    /// Copies from user memory that were tried.
+    CopyAttempts = "copy_attempts",
+    /// Broken invariants.
+    BrokenInvariants = "broken_invariants",
+}
+
+/// The value of every counter.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Counters([u64; Counter::ALL.len()]);
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self([0; Counter::ALL.len()])
+    }
+}
+
+impl Counters {
+    /// The value of one.
+    pub const fn get(&self, counter: Counter) -> u64 {
+        self.0[counter as usize]
+    }
+    /// The place of one, by code.
+    pub fn slot(&mut self, code: u32) -> Option<&mut u64> {
+        self.0.get_mut(code as usize)
+    }
+    /// All with their names.
+    pub fn iter(&self) -> impl Iterator<Item = (Counter, u64)> {
+        Counter::ALL.iter().map(|counter| (*counter, self.get(*counter)))
+    }
+    /// Bytes that reached the device for each byte that the application wrote; none before it wrote.
+    pub fn amplification(&self) -> Option<f64> {
+        let app = self.get(Counter::AppWritten);
+        (app > 0).then(|| self.get(Counter::DeviceWritten) as f64 / app as f64)
+    }
+}

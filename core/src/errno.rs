@@ -1,0 +1,60 @@
+//! Errors that an operation of the engine can return, under the kernel's names.
+
+use core::fmt;
+
+/// The error of a system call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Errno {
+    /// Would have to wait.
+    Again,
+    /// User memory cannot be read or written.
+    Fault,
+    /// An argument makes no sense.
+    Inval,
+    /// The device failed, or the engine's own state is broken.
+    Io,
+    /// No memory.
+    NoMem,
+    /// No space on the device.
+    NoSpc,
+}
+
+impl Errno {
+    /// Every error.
+    pub const ALL: [Self; 6] =
+        [Self::Again, Self::Fault, Self::Inval, Self::Io, Self::NoMem, Self::NoSpc];
+    /// The error with this number.
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|errno| errno.number() == number)
+    }
+    /// The number that Linux uses on x86-64.
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Io => 5,
+            Self::Again => 11,
+            Self::NoMem => 12,
+            Self::Fault => 14,
+            Self::Inval => 22,
+            Self::NoSpc => 28,
+        }
+    }
+    /// The name, such as `EIO`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Again => "EAGAIN",
+            Self::Fault => "EFAULT",
+            Self::Inval => "EINVAL",
+            Self::Io => "EIO",
+            Self::NoMem => "ENOMEM",
+            Self::NoSpc => "ENOSPC",
+        }
+    }
+}
+
+impl fmt::Display for Errno {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl core::error::Error for Errno {}

@@ -1,0 +1,121 @@
+//! The mapping record (`struct iomap`): a range of a file and what stands behind it.
+
+use crate::units::{Bytes, DevAddr, FileRange, Pos};
+
+pub mod iter;
+
+/// What stands behind a range of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MapType {
+    /// Nothing.
+    Hole,
+    /// Space is promised, not chosen.
+    Delalloc,
+    /// Blocks with data.
+    Mapped,
+    /// Blocks whose content is undefined until they are converted.
+    Unwritten,
+    /// The bytes live with the inode.
+    Inline,
+}
+
+impl MapType {
+    /// Every type, in the order of the kernel's number.
+    pub const ALL: [Self; 5] =
+        [Self::Hole, Self::Delalloc, Self::Mapped, Self::Unwritten, Self::Inline];
+    /// The kernel's number.
+    pub const fn code(self) -> u64 {
+        self as u64
+    }
+    /// The type with this number.
+    pub fn from_code(code: u64) -> Option<Self> {
+        Self::ALL.get(usize::try_from(code).ok()?).copied()
+    }
+    /// As the kernel's trace events print it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Hole => "HOLE",
+            Self::Delalloc => "DELALLOC",
+            Self::Mapped => "MAPPED",
+            Self::Unwritten => "UNWRITTEN",
+            Self::Inline => "INLINE",
+        }
+    }
+}
+
+/// A mapping: `[offset, offset + length)` of the file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Iomap {
+    /// First byte of the file, and how many.
+    pub range: FileRange,
+    /// What stands behind them.
+    pub kind: MapType,
+    /// Device address of the first byte; none for holes and promises.
+    pub addr: Option<DevAddr>,
+    /// The blocks were newly allocated: what the write does not cover must be zeroed.
+    pub new: bool,
+    /// Writing goes to new space, the old blocks are shared.
+    pub shared: bool,
+    /// Writeback must not continue an ioend into this mapping (`IOMAP_F_BOUNDARY`).
+    pub boundary: bool,
+    /// Changes with every change of the extent list: a mapping with an old one is stale.
+    pub cookie: u64,
+}
+
+impl Iomap {
+    /// A mapping of this range with no flag set.
+    pub const fn plain(
+        range: FileRange,
+        kind: MapType,
+        addr: Option<DevAddr>,
+        cookie: u64,
+    ) -> Self {
+        Self { range, kind, addr, new: false, shared: false, boundary: false, cookie }
+    }
+    /// Device address of a byte of the mapping (`iomap_sector`).
+    pub fn addr_of(&self, pos: Pos) -> Option<DevAddr> {
+        Some(self.addr? + pos.since(self.range.start()))
+    }
+    /// Bytes of the mapping from `pos` on.
+    pub fn left(&self, pos: Pos) -> Bytes {
+        FileRange::between(pos, self.range.end()).len()
+    }
+}
+
+/// What a mapping is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Intent {
+    /// To read.
+    Read,
+    /// To write through the cache.
+    Write,
+    /// To zero through the cache.
+    Zero,
+}
+
+/// A mapping to write to, and where the old bytes are if that is elsewhere.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mapping {
+    /// Destination.
+    pub iomap: Iomap,
+    /// Source of bytes that a write keeps; none = the destination.
+    pub srcmap: Option<Iomap>,
+}
+
+impl Mapping {
+    /// The map that old bytes come from (`iomap_iter_srcmap`).
+    pub fn source(&self) -> &Iomap {
+        match &self.srcmap {
+            Some(src) if src.kind != MapType::Hole => src,
+            Some(_) | None => &self.iomap,
+        }
+    }
+    /// Bytes that can be worked on from `pos` (`iomap_length_trim`).
+    pub fn left(&self, pos: Pos, len: Bytes) -> Bytes {
+        let left = len.min(self.iomap.left(pos));
+        match &self.srcmap {
+            Some(src) if src.kind != MapType::Hole => left.min(src.left(pos)),
+            Some(_) | None => left,
+        }
+    }
+}

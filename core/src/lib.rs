@@ -1,0 +1,22 @@
+//! The Linux buffered I/O engine of Folioscope.
+//!
+//! Sans-IO: it owns no clock, thread, file or global. Operations, completions and the time are put
+//! in, effects are taken out, and the host that carries them out may be a browser, a terminal with a
+//! real disk, or a test.
+#![forbid(unsafe_code)]
+
+pub mod behaviour;
+pub mod bits;
+pub mod block;
+pub mod cache;
+pub mod counters;
+pub mod errno;
+pub mod frames;
+pub mod geometry;
+pub mod iomap;
+pub mod ops;
+pub mod trace;
+pub mod units;
+
+/// Version of the engine, as written into traces.
+pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -1,0 +1,79 @@
+//! Operations: what an application asks of the engine, each as a straight line like in the kernel.
+
+use crate::errno::Errno;
+use crate::units::Bytes;
+use core::fmt;
+
+/// Kinds of operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OpKind {
+    /// Read through the cache.
+    Pread,
+    /// Write through the cache.
+    Pwrite,
+    /// Write, then wait until it is durable (`RWF_DSYNC`).
+    PwriteDsync,
+    /// Make a file durable.
+    Fsync,
+    /// Make a file's data, and what is needed to read it, durable.
+    Fdatasync,
+    /// Make every file durable.
+    Syncfs,
+}
+
+impl OpKind {
+    /// Every kind, in the order of its code.
+    pub const ALL: [Self; 6] =
+        [Self::Pread, Self::Pwrite, Self::PwriteDsync, Self::Fsync, Self::Fdatasync, Self::Syncfs];
+    /// The code in deltas; never 0.
+    pub const fn code(self) -> u64 {
+        self as u64 + 1
+    }
+    /// The kind with this code.
+    pub fn from_code(code: u64) -> Option<Self> {
+        Self::ALL.get(usize::try_from(code.checked_sub(1)?).ok()?).copied()
+    }
+    /// The name of the call.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pread => "pread",
+            Self::Pwrite => "pwrite",
+            Self::PwriteDsync => "pwrite (dsync)",
+            Self::Fsync => "fsync",
+            Self::Fdatasync => "fdatasync",
+            Self::Syncfs => "syncfs",
+        }
+    }
+}
+
+/// Result of an operation: bytes (0 where a call returns none), or an error.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OpResult(pub Result<Bytes, Errno>);
+
+const ERROR: u64 = 1 << 63;
+
+impl OpResult {
+    /// As one word, never 0.
+    pub const fn pack(self) -> u64 {
+        match self.0 {
+            Ok(bytes) => bytes.get() + 1,
+            Err(errno) => ERROR | errno.number() as u64,
+        }
+    }
+    /// From a word.
+    pub fn unpack(word: u64) -> Self {
+        if word & ERROR == 0 {
+            return Self(Ok(Bytes::new(word.saturating_sub(1))));
+        }
+        Self(Err(Errno::from_number((word & 0xff) as u8).unwrap_or(Errno::Io)))
+    }
+}
+
+impl fmt::Display for OpResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Ok(bytes) => write!(f, "{}", bytes.get()),
+            Err(errno) => write!(f, "{errno}"),
+        }
+    }
+}

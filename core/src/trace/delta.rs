@@ -1,0 +1,114 @@
+//! One change of one word of state, with its old value, so that undoing it is a swap.
+//!
+//! A delta says which object changed (`object`: the number of a file, folio, bio or operation),
+//! which word of it (`kind`, and `aux` where there are several) and both values. What the words
+//! mean is written at each kind; [`super::model::Model`] holds the state they describe.
+
+/// Value of [`DeltaKind::FolioPlace`] for a folio that is not in the cache.
+pub const ABSENT: u64 = u64::MAX;
+
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $name:ident = $code:literal, $text:literal;)*) => {
+        /// Which word of state a delta changes.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[repr(u8)]
+        pub enum DeltaKind { $($(#[$doc])* $name = $code,)* }
+
+        impl DeltaKind {
+            /// Every kind.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+            /// The short name used in trace text.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+            /// The kind with this code.
+            pub const fn from_code(code: u8) -> Option<Self> {
+                match code { $($code => Some(Self::$name),)* _ => None }
+            }
+        }
+    };
+}
+
+kinds! {
+    /// File: `i_size` in bytes.
+    FileSize = 1, "i_size";
+    /// File: the size the file system has recorded durably (`disk_size`), in bytes.
+    FileDiskSize = 2, "disk_size";
+    /// File: length in bytes of the extent that starts at block `aux`; 0 = none starts there.
+    ExtentLen = 3, "extent.len";
+    /// File: place of that extent: device address << 3 | [`super::model::ExtentState`] code.
+    ExtentAt = 4, "extent.at";
+    /// Folio: see [`super::model::Place`]; [`ABSENT`] = not cached.
+    FolioPlace = 5, "folio";
+    /// Folio: first page frame number.
+    FolioPfn = 6, "pfn";
+    /// Folio: [`crate::cache::folio::FolioFlags`].
+    FolioFlags = 7, "flags";
+    /// Folio: word `aux` of the uptodate bits (0 throughout without block state).
+    FolioUptodate = 8, "uptodate";
+    /// Folio: word `aux` of the dirty bits (0 throughout without block state or tracking).
+    FolioDirty = 9, "dirty";
+    /// Folio: word `aux` of the blocks that the application changed since they were last written.
+    /// No kernel keeps it; it tells wasted writes from asked ones.
+    FolioAsked = 10, "asked";
+    /// Folio: `read_bytes_pending`.
+    FolioReadPending = 11, "read_pending";
+    /// Folio: `write_bytes_pending`.
+    FolioWritePending = 12, "write_pending";
+    /// Bio: [`crate::block::bio::BioHead`] packed; 0 = no such bio.
+    BioHead = 13, "bio";
+    /// Bio: first device byte.
+    BioAddr = 14, "bio.addr";
+    /// Bio: bytes.
+    BioLen = 15, "bio.len";
+    /// Bio: file position of its first byte (`io_offset` of an ioend).
+    BioPos = 16, "bio.pos";
+    /// Bio: `io_size` of its ioend; 0 for reads.
+    BioIoSize = 17, "io_size";
+    /// Bio: piece `aux`: folio number << 32 | byte offset in the folio.
+    BioSegAt = 18, "seg.at";
+    /// Bio: piece `aux`: bytes.
+    BioSegLen = 19, "seg.len";
+    /// Bio: [`crate::block::bio::BioState`] code.
+    BioState = 20, "bio.state";
+    /// Bio: [`crate::block::bio::BioEnd`] code: why nothing more was added.
+    BioEnd = 21, "bio.end";
+    /// Operation: kind code | task << 8 | file << 40; 0 = no such operation.
+    OpHead = 22, "op";
+    /// Operation: file position.
+    OpPos = 23, "op.pos";
+    /// Operation: bytes.
+    OpLen = 24, "op.len";
+    /// Operation: result: 0 while running, else 1 + bytes, or `1 << 63` | errno.
+    OpRet = 25, "op.ret";
+    /// A counter: `object` is its code.
+    Counter = 26, "count";
+    /// Folio: word `aux` of the blocks that are on their way to the device though nobody changed
+    /// them.
+    FolioWaste = 27, "waste";
+    /// File: 1 while it is open.
+    FileOpen = 28, "open";
+}
+
+/// One change of one word of state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Delta {
+    /// Which word.
+    pub kind: DeltaKind,
+    /// Of which file, folio, bio, operation or counter.
+    pub object: u32,
+    /// Which of several words.
+    pub aux: u32,
+    /// The value before.
+    pub old: u64,
+    /// The value after.
+    pub new: u64,
+}
+
+impl Delta {
+    /// The change that takes this one back.
+    #[must_use]
+    pub const fn inverse(self) -> Self {
+        Self { old: self.new, new: self.old, ..self }
+    }
+}

@@ -1,0 +1,12 @@
+//! The trace: every step of a run with its reason and its changes, and everything that is derived
+//! from it alone: the model, the timeline, the wire format, the text.
+
+pub mod delta;
+pub mod header;
+pub mod model;
+pub mod rule;
+pub mod sink;
+pub mod step;
+pub mod text;
+pub mod timeline;
+pub mod wire;

@@ -1,0 +1,608 @@
+//! The state that a trace describes, built from its deltas and from nothing else.
+//!
+//! A viewer shows this and never the engine. `apply` checks every old value, so each replay is a
+//! test of the trace; applying an inverse takes a change back exactly.
+
+use super::delta::{ABSENT, Delta, DeltaKind};
+use crate::bits::{Bits, WORD};
+use crate::block::bio::{BioEnd, BioHead, BioOp, BioState};
+use crate::cache::folio::FolioFlags;
+use crate::counters::Counters;
+use crate::geometry::Geometry;
+use crate::iomap::MapType;
+use crate::ops::{OpKind, OpResult};
+use crate::units::{Bytes, DevAddr, FileId, FolioId, Offset, Order, PageIndex, Pfn, Pos, TaskId};
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// A delta that does not fit the state it is applied to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[error("{} of {} (part {}) is {found:#x}, but the trace says it was {:#x}", .delta.kind.name(), .delta.object, .delta.aux, .delta.old)]
+pub struct Mismatch {
+    /// What was to be applied.
+    pub delta: Delta,
+    /// The value found instead of the old one.
+    pub found: u64,
+}
+
+/// State of an extent as packed into [`DeltaKind::ExtentAt`].
+pub type ExtentState = MapType;
+
+/// Where a folio lies: file, index and order in one word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// Whose it is.
+    pub file: FileId,
+    /// Index of its first page.
+    pub index: PageIndex,
+    /// Its order.
+    pub order: Order,
+}
+
+impl Place {
+    /// As one word: order in the low 4 bits, index above, the file in the top 16.
+    pub const fn pack(self) -> u64 {
+        self.order.get() as u64 | self.index.get() << 4 | (self.file.get() as u64) << 48
+    }
+    /// From a word; none for [`ABSENT`].
+    pub const fn unpack(word: u64) -> Option<Self> {
+        if word == ABSENT {
+            return None;
+        }
+        Some(Self {
+            file: FileId::new((word >> 48) as u32),
+            index: PageIndex::new(word >> 4 & ((1 << 44) - 1)),
+            order: Order::new((word & 15) as u8),
+        })
+    }
+}
+
+/// A file.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct FileState {
+    open: u64,
+    size: u64,
+    disk_size: u64,
+    extents: BTreeMap<u32, (u64, u64)>,
+}
+
+impl FileState {
+    /// `i_size`.
+    pub const fn size(&self) -> Pos {
+        Pos::new(self.size)
+    }
+    /// The size that is recorded durably.
+    pub const fn disk_size(&self) -> Pos {
+        Pos::new(self.disk_size)
+    }
+    /// The extents, ascending: first block of the file, bytes, state, device address.
+    pub fn extents(&self) -> impl Iterator<Item = (u32, Bytes, ExtentState, DevAddr)> {
+        self.extents.iter().map(|(block, (len, at))| {
+            let state = MapType::from_code(at & 7).unwrap_or(MapType::Hole);
+            (*block, Bytes::new(*len), state, DevAddr::new(at >> 3))
+        })
+    }
+    /// One word for [`DeltaKind::ExtentAt`].
+    pub fn pack_extent(state: ExtentState, addr: Option<DevAddr>) -> u64 {
+        addr.map_or(0, DevAddr::get) << 3 | state.code()
+    }
+}
+
+/// A cached folio.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FolioState {
+    place: u64,
+    pfn: u64,
+    flags: u64,
+    uptodate: Bits,
+    dirty: Bits,
+    asked: Bits,
+    waste: Bits,
+    read_pending: u64,
+    write_pending: u64,
+}
+
+impl FolioState {
+    fn new(place: u64, blocks: u32) -> Self {
+        let bits = Bits::new(blocks);
+        Self {
+            place,
+            pfn: 0,
+            flags: 0,
+            uptodate: bits.clone(),
+            dirty: bits.clone(),
+            asked: bits.clone(),
+            waste: bits,
+            read_pending: 0,
+            write_pending: 0,
+        }
+    }
+    /// File, index and order.
+    pub fn place(&self) -> Place {
+        Place::unpack(self.place).expect("only cached folios are kept")
+    }
+    /// State bits.
+    pub const fn flags(&self) -> FolioFlags {
+        FolioFlags::from_word(self.flags)
+    }
+    /// First page frame.
+    pub const fn pfn(&self) -> Pfn {
+        Pfn::new(self.pfn)
+    }
+    /// Number of blocks.
+    pub const fn blocks(&self) -> u32 {
+        self.uptodate.len()
+    }
+    /// `read_bytes_pending`.
+    pub const fn read_pending(&self) -> Bytes {
+        Bytes::new(self.read_pending)
+    }
+    /// `write_bytes_pending`.
+    pub const fn write_pending(&self) -> Bytes {
+        Bytes::new(self.write_pending)
+    }
+    fn has_state(&self) -> bool {
+        self.flags().has(FolioFlags::BLOCK_STATE)
+    }
+    /// Whether block `at` is uptodate.
+    pub fn is_uptodate(&self, at: u32) -> bool {
+        if self.has_state() {
+            self.uptodate.get(at)
+        } else {
+            self.flags().has(FolioFlags::UPTODATE)
+        }
+    }
+    /// Whether block `at` has changes of the application that are not on their way to the device.
+    pub fn is_asked(&self, at: u32) -> bool {
+        if self.has_state() { self.asked.get(at) } else { self.flags().has(FolioFlags::DIRTY) }
+    }
+    /// Whether the kernel of this run would call block `at` dirty.
+    pub fn is_dirty(&self, at: u32) -> bool {
+        if self.has_state() && self.dirty.any() {
+            self.dirty.get(at)
+        } else {
+            self.flags().has(FolioFlags::DIRTY) && self.is_asked(at)
+        }
+    }
+    /// Whether block `at` is being written though nobody changed it.
+    pub fn is_waste(&self, at: u32) -> bool {
+        self.waste.get(at)
+    }
+}
+
+/// A bio.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BioRecord {
+    head: u64,
+    addr: u64,
+    len: u64,
+    pos: u64,
+    io_size: u64,
+    state: u64,
+    end: u64,
+    segs: Vec<(u64, u64)>,
+}
+
+/// A piece of a folio in a bio.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SegRecord {
+    /// Which folio.
+    pub folio: FolioId,
+    /// First byte in it.
+    pub offset: Offset,
+    /// Bytes.
+    pub len: Bytes,
+}
+
+impl BioRecord {
+    /// Direction, flags, file.
+    pub fn head(&self) -> BioHead {
+        BioHead::unpack(self.head).expect("only bios that exist are kept")
+    }
+    /// First device byte.
+    pub const fn addr(&self) -> DevAddr {
+        DevAddr::new(self.addr)
+    }
+    /// Bytes.
+    pub const fn len(&self) -> Bytes {
+        Bytes::new(self.len)
+    }
+    /// Whether nothing was added yet.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+    /// File position of its first byte.
+    pub const fn pos(&self) -> Pos {
+        Pos::new(self.pos)
+    }
+    /// Bytes of the file that its ioend counts.
+    pub const fn io_size(&self) -> Bytes {
+        Bytes::new(self.io_size)
+    }
+    /// How far it has come.
+    pub fn state(&self) -> BioState {
+        BioState::from_code(self.state).expect("checked when applied")
+    }
+    /// Why it ended.
+    pub fn end(&self) -> BioEnd {
+        BioEnd::from_code(self.end).expect("checked when applied")
+    }
+    /// Its pieces.
+    pub fn segs(&self) -> impl Iterator<Item = SegRecord> {
+        self.segs.iter().map(|(at, len)| SegRecord {
+            folio: FolioId::new((at >> 32) as u32),
+            offset: Offset::new(at & u64::from(u32::MAX)),
+            len: Bytes::new(*len),
+        })
+    }
+}
+
+/// An operation.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct OpRecord {
+    head: u64,
+    pos: u64,
+    len: u64,
+    ret: u64,
+}
+
+impl OpRecord {
+    /// What it does.
+    pub fn kind(&self) -> OpKind {
+        OpKind::from_code(self.head & 0xff).expect("checked when applied")
+    }
+    /// Who does it.
+    pub const fn task(&self) -> TaskId {
+        TaskId::new((self.head >> 8) as u32)
+    }
+    /// To which file.
+    pub const fn file(&self) -> FileId {
+        FileId::new((self.head >> 40) as u32)
+    }
+    /// Where.
+    pub const fn pos(&self) -> Pos {
+        Pos::new(self.pos)
+    }
+    /// How many bytes.
+    pub const fn len(&self) -> Bytes {
+        Bytes::new(self.len)
+    }
+    /// Whether it concerns no bytes.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+    /// The result, once it has ended.
+    pub fn result(&self) -> Option<OpResult> {
+        (self.ret != 0).then(|| OpResult::unpack(self.ret))
+    }
+}
+
+/// How often a block of a file was written, and how often nobody had asked for it.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Tally {
+    /// Times written.
+    pub written: u32,
+    /// Of these, times written though clean.
+    pub wasted: u32,
+}
+
+/// The state that a trace describes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Model {
+    geometry: Geometry,
+    files: BTreeMap<u32, FileState>,
+    folios: BTreeMap<u32, FolioState>,
+    bios: BTreeMap<u32, BioRecord>,
+    ops: BTreeMap<u32, OpRecord>,
+    counters: Counters,
+    tallies: BTreeMap<u32, Vec<Tally>>,
+}
+
+impl Model {
+    /// The empty state.
+    pub fn new(geometry: Geometry) -> Self {
+        Self {
+            geometry,
+            files: BTreeMap::new(),
+            folios: BTreeMap::new(),
+            bios: BTreeMap::new(),
+            ops: BTreeMap::new(),
+            counters: Counters::default(),
+            tallies: BTreeMap::new(),
+        }
+    }
+    /// Sizes of the world.
+    pub const fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+    /// Files, ascending.
+    pub fn files(&self) -> impl Iterator<Item = (FileId, &FileState)> {
+        self.files.iter().map(|(id, file)| (FileId::new(*id), file))
+    }
+    /// One file.
+    pub fn file(&self, id: FileId) -> Option<&FileState> {
+        self.files.get(&id.get())
+    }
+    /// Cached folios in the order of their number.
+    pub fn folios(&self) -> impl Iterator<Item = (FolioId, &FolioState)> {
+        self.folios.iter().map(|(id, folio)| (FolioId::new(*id), folio))
+    }
+    /// One folio.
+    pub fn folio(&self, id: FolioId) -> Option<&FolioState> {
+        self.folios.get(&id.get())
+    }
+    /// Bios that are being built, in flight, or done a moment ago, in the order of allocation.
+    pub fn bios(&self) -> impl Iterator<Item = (u32, &BioRecord)> {
+        self.bios.iter().map(|(id, bio)| (*id, bio))
+    }
+    /// Operations that run, or ended a moment ago.
+    pub fn ops(&self) -> impl Iterator<Item = (u32, &OpRecord)> {
+        self.ops.iter().map(|(id, op)| (*id, op))
+    }
+    /// Running totals.
+    pub const fn counters(&self) -> &Counters {
+        &self.counters
+    }
+    /// How often each block of a file was written so far; blocks behind the end: never.
+    pub fn tallies(&self, file: FileId) -> &[Tally] {
+        self.tallies.get(&file.get()).map_or(&[], Vec::as_slice)
+    }
+    /// The same state without what only a trace can know (the tallies), to be compared with an
+    /// engine's own.
+    #[must_use]
+    pub fn without_tallies(&self) -> Self {
+        Self { tallies: BTreeMap::new(), ..self.clone() }
+    }
+
+    /// Applies one change after checking its old value.
+    pub fn apply(&mut self, delta: &Delta) -> Result<(), Mismatch> {
+        let id = delta.object;
+        match delta.kind {
+            DeltaKind::FileOpen => self.swap_file(delta, |file| &mut file.open),
+            DeltaKind::FileSize => self.swap_file(delta, |file| &mut file.size),
+            DeltaKind::FileDiskSize => self.swap_file(delta, |file| &mut file.disk_size),
+            DeltaKind::ExtentLen | DeltaKind::ExtentAt => self.swap_extent(delta),
+            DeltaKind::FolioPlace => self.place_folio(delta),
+            DeltaKind::FolioPfn => self.swap_folio(delta, |folio| &mut folio.pfn),
+            DeltaKind::FolioFlags => self.swap_folio(delta, |folio| &mut folio.flags),
+            DeltaKind::FolioReadPending => self.swap_folio(delta, |folio| &mut folio.read_pending),
+            DeltaKind::FolioWritePending => {
+                self.swap_folio(delta, |folio| &mut folio.write_pending)
+            }
+            DeltaKind::FolioUptodate => self.swap_bits(delta, |folio| &mut folio.uptodate),
+            DeltaKind::FolioDirty => self.swap_bits(delta, |folio| &mut folio.dirty),
+            DeltaKind::FolioAsked => self.swap_bits(delta, |folio| &mut folio.asked),
+            DeltaKind::FolioWaste => self.swap_bits(delta, |folio| &mut folio.waste),
+            DeltaKind::BioHead => self.place_bio(delta),
+            DeltaKind::BioAddr => self.swap_bio(delta, |bio| &mut bio.addr),
+            DeltaKind::BioLen => self.swap_bio(delta, |bio| &mut bio.len),
+            DeltaKind::BioPos => self.swap_bio(delta, |bio| &mut bio.pos),
+            DeltaKind::BioIoSize => self.swap_bio(delta, |bio| &mut bio.io_size),
+            DeltaKind::BioState => self.move_bio(delta),
+            DeltaKind::BioEnd => {
+                BioEnd::from_code(delta.new).ok_or_else(|| bad(delta))?;
+                self.swap_bio(delta, |bio| &mut bio.end)
+            }
+            DeltaKind::BioSegAt | DeltaKind::BioSegLen => self.swap_seg(delta),
+            DeltaKind::OpHead => self.place_op(delta),
+            DeltaKind::OpPos => self.swap_op(delta, |op| &mut op.pos),
+            DeltaKind::OpLen => self.swap_op(delta, |op| &mut op.len),
+            DeltaKind::OpRet => self.swap_op(delta, |op| &mut op.ret),
+            DeltaKind::Counter => {
+                let slot = self.counters.slot(id).ok_or_else(|| bad(delta))?;
+                swap(slot, delta)
+            }
+        }
+    }
+
+    fn swap_file(
+        &mut self,
+        delta: &Delta,
+        word: impl Fn(&mut FileState) -> &mut u64,
+    ) -> Result<(), Mismatch> {
+        let file = self.files.entry(delta.object).or_default();
+        let done = swap(word(file), delta);
+        if *file == FileState::default() {
+            self.files.remove(&delta.object);
+        }
+        done
+    }
+
+    fn swap_extent(&mut self, delta: &Delta) -> Result<(), Mismatch> {
+        let extents = &mut self.files.entry(delta.object).or_default().extents;
+        let extent = extents.entry(delta.aux).or_default();
+        let word = if delta.kind == DeltaKind::ExtentLen { &mut extent.0 } else { &mut extent.1 };
+        let done = swap(word, delta);
+        if *extent == (0, 0) {
+            extents.remove(&delta.aux);
+        }
+        done
+    }
+
+    fn place_folio(&mut self, delta: &Delta) -> Result<(), Mismatch> {
+        let found = self.folios.get(&delta.object).map_or(ABSENT, |folio| folio.place);
+        if found != delta.old {
+            return Err(Mismatch { delta: *delta, found });
+        }
+        match Place::unpack(delta.new) {
+            Some(place) => {
+                if place.order > self.geometry.max_order() {
+                    return Err(bad(delta));
+                }
+                let blocks = self.geometry.blocks_per_folio(place.order).get() as u32;
+                match self.folios.get_mut(&delta.object) {
+                    Some(folio) => folio.place = delta.new,
+                    None => {
+                        self.folios.insert(delta.object, FolioState::new(delta.new, blocks));
+                    }
+                }
+            }
+            None => {
+                self.folios.remove(&delta.object);
+            }
+        }
+        Ok(())
+    }
+
+    fn swap_folio(
+        &mut self,
+        delta: &Delta,
+        word: impl Fn(&mut FolioState) -> &mut u64,
+    ) -> Result<(), Mismatch> {
+        let folio = self.folios.get_mut(&delta.object).ok_or_else(|| bad(delta))?;
+        swap(word(folio), delta)
+    }
+
+    fn swap_bits(
+        &mut self,
+        delta: &Delta,
+        bits: impl Fn(&mut FolioState) -> &mut Bits,
+    ) -> Result<(), Mismatch> {
+        let folio = self.folios.get_mut(&delta.object).ok_or_else(|| bad(delta))?;
+        let bits = bits(folio);
+        let at = delta.aux as usize;
+        if at >= bits.words() {
+            return Err(bad(delta));
+        }
+        let mut word = bits.word(at);
+        swap(&mut word, delta)?;
+        bits.set_word(at, word);
+        Ok(())
+    }
+
+    fn place_bio(&mut self, delta: &Delta) -> Result<(), Mismatch> {
+        let found = self.bios.get(&delta.object).map_or(0, |bio| bio.head);
+        if found != delta.old {
+            return Err(Mismatch { delta: *delta, found });
+        }
+        if delta.new == 0 {
+            self.bios.remove(&delta.object);
+        } else if BioHead::unpack(delta.new).is_none() {
+            return Err(bad(delta));
+        } else {
+            let record = self.bios.entry(delta.object).or_insert_with(|| BioRecord {
+                head: 0,
+                addr: 0,
+                len: 0,
+                pos: 0,
+                io_size: 0,
+                state: 0,
+                end: 0,
+                segs: Vec::new(),
+            });
+            record.head = delta.new;
+        }
+        Ok(())
+    }
+
+    fn swap_bio(
+        &mut self,
+        delta: &Delta,
+        word: impl Fn(&mut BioRecord) -> &mut u64,
+    ) -> Result<(), Mismatch> {
+        let bio = self.bios.get_mut(&delta.object).ok_or_else(|| bad(delta))?;
+        swap(word(bio), delta)
+    }
+
+    fn swap_seg(&mut self, delta: &Delta) -> Result<(), Mismatch> {
+        let bio = self.bios.get_mut(&delta.object).ok_or_else(|| bad(delta))?;
+        let at = delta.aux as usize;
+        if at == bio.segs.len() {
+            bio.segs.push((0, 0));
+        }
+        let Some(seg) = bio.segs.get_mut(at) else { return Err(bad(delta)) };
+        let word = if delta.kind == DeltaKind::BioSegAt { &mut seg.0 } else { &mut seg.1 };
+        let done = swap(word, delta);
+        while bio.segs.last() == Some(&(0, 0)) {
+            bio.segs.pop();
+        }
+        done
+    }
+
+    /// A bio changes state; where it is written, or was, the blocks' tallies follow.
+    fn move_bio(&mut self, delta: &Delta) -> Result<(), Mismatch> {
+        let new = BioState::from_code(delta.new).ok_or_else(|| bad(delta))?;
+        let old = BioState::from_code(delta.old).ok_or_else(|| bad(delta))?;
+        self.swap_bio(delta, |bio| &mut bio.state)?;
+        let in_flight = BioState::InFlight;
+        if old == in_flight && new == BioState::Done {
+            self.count(delta.object, true);
+        } else if old == BioState::Done && new == in_flight {
+            self.count(delta.object, false);
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, bio: u32, forward: bool) {
+        let Self { geometry, folios, bios, tallies, .. } = self;
+        let bio = &bios[&bio];
+        if bio.head().op != BioOp::Write {
+            return;
+        }
+        let step = |n: &mut u32| *n = if forward { *n + 1 } else { n.saturating_sub(1) };
+        for seg in bio.segs() {
+            let Some(folio) = folios.get(&seg.folio.get()) else { continue };
+            let place = folio.place();
+            let file = tallies.entry(place.file.get()).or_default();
+            let base = geometry.file_block_floor(geometry.page_pos(place.index));
+            let first = geometry.block_floor(seg.offset).get();
+            let end = geometry.block_ceil(seg.offset + seg.len).get();
+            for block in first..end {
+                let at = (base.get() + block) as usize;
+                if file.len() <= at {
+                    file.resize(at + 1, Tally::default());
+                }
+                step(&mut file[at].written);
+                if folio.is_waste(block as u32) {
+                    step(&mut file[at].wasted);
+                }
+            }
+            while file.last() == Some(&Tally::default()) {
+                file.pop();
+            }
+            if file.is_empty() {
+                tallies.remove(&place.file.get());
+            }
+        }
+    }
+
+    fn place_op(&mut self, delta: &Delta) -> Result<(), Mismatch> {
+        let found = self.ops.get(&delta.object).map_or(0, |op| op.head);
+        if found != delta.old {
+            return Err(Mismatch { delta: *delta, found });
+        }
+        if delta.new == 0 {
+            self.ops.remove(&delta.object);
+        } else {
+            OpKind::from_code(delta.new & 0xff).ok_or_else(|| bad(delta))?;
+            self.ops.entry(delta.object).or_default().head = delta.new;
+        }
+        Ok(())
+    }
+
+    fn swap_op(
+        &mut self,
+        delta: &Delta,
+        word: impl Fn(&mut OpRecord) -> &mut u64,
+    ) -> Result<(), Mismatch> {
+        let op = self.ops.get_mut(&delta.object).ok_or_else(|| bad(delta))?;
+        swap(word(op), delta)
+    }
+}
+
+/// Number of words of the bitmap of a folio with this many blocks.
+pub const fn words_of(blocks: u32) -> u32 {
+    blocks.div_ceil(WORD)
+}
+
+const fn bad(delta: &Delta) -> Mismatch {
+    Mismatch { delta: *delta, found: ABSENT }
+}
+
+fn swap(word: &mut u64, delta: &Delta) -> Result<(), Mismatch> {
+    if *word != delta.old {
+        return Err(Mismatch { delta: *delta, found: *word });
+    }
+    *word = delta.new;
+    Ok(())
+}

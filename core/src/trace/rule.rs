@@ -1,0 +1,205 @@
+//! The rules that a step can name: each with the kernel function that it follows and a sentence
+//! that is rendered, on demand, from the rule's inputs.
+//!
+//! In a sentence `{n}` is input n as a number, `{nb}` as bytes for people, `{nx}` in hex, `{ns}` as
+//! the sector of a device byte, `{nt}` as a mapping type, `{nr}` as the reason a bio ended, `{no}`
+//! as an operation and `{nd}` as a result.
+
+use super::step::Grain;
+use crate::block::bio::BioEnd;
+use crate::iomap::MapType;
+use crate::ops::{OpKind, OpResult};
+use crate::units::{Bytes, DevAddr};
+use core::fmt::Write as _;
+
+macro_rules! rules {
+    ($($(#[$doc:meta])* $name:ident = $code:literal, $grain:ident, $function:literal, $text:literal;)*) => {
+        /// A rule of the engine.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[repr(u16)]
+        pub enum Rule { $($(#[$doc])* $name = $code,)* }
+
+        impl Rule {
+            /// Every rule.
+            pub const ALL: &'static [Self] = &[$(Self::$name,)*];
+            /// The code in the wire format; never used again for another rule.
+            pub const fn code(self) -> u16 {
+                self as u16
+            }
+            /// The rule with this code.
+            pub const fn from_code(code: u16) -> Option<Self> {
+                match code { $($code => Some(Self::$name),)* _ => None }
+            }
+            /// How coarse its steps are.
+            pub const fn grain(self) -> Grain {
+                match self { $(Self::$name => Grain::$grain,)* }
+            }
+            /// The kernel function that it follows.
+            pub const fn function(self) -> &'static str {
+                match self { $(Self::$name => $function,)* }
+            }
+            const fn template(self) -> &'static str {
+                match self { $(Self::$name => $text,)* }
+            }
+        }
+    };
+}
+
+rules! {
+    /// An operation starts.
+    OpStarts = 1, Op, "vfs", "{0o} of {2b} at {1x} starts";
+    /// An operation ends.
+    OpEnds = 2, Op, "vfs", "{0o} returns {1d}";
+    /// The file system gave a mapping.
+    Mapped = 3, Function, "iomap_iter", "mapping: {2t} from {0x}, {1b}, device sector {3s}";
+    /// A folio was in the cache.
+    FolioFound = 4, Function, "__filemap_get_folio", "page {0} is cached in a folio of order {1}: used up to its end";
+    /// A folio was made.
+    FolioMade = 5, Function, "__filemap_get_folio", "new folio of order {0} at page {1}: {2b} are left in the chunk, and index, limits and neighbours allow no more";
+    /// A read made a folio.
+    FolioMadeForRead = 6, Function, "filemap_create_folio", "new folio of order {0} at page {1}, to be read";
+    /// The write covers the whole folio.
+    WholeFolio = 7, Function, "__iomap_write_begin", "the write covers the whole folio: no read, no block state";
+    /// Block state was allocated.
+    StateAllocated = 8, Function, "ifs_alloc", "block state for {0} blocks: uptodate starts as {1}, dirty as {2} (1 = all set)";
+    /// The folio has every byte.
+    AlreadyUptodate = 9, Delta, "__iomap_write_begin", "the folio is uptodate: nothing to read";
+    /// The run is overwritten whole.
+    RunOverwritten = 10, Delta, "__iomap_write_begin", "the run of {1b} at {0x} is overwritten whole: no read";
+    /// The run is zeroed instead of read.
+    RunZeroed = 11, Function, "iomap_block_needs_zeroing", "the run of {1b} at {0x} has no data on the device ({2t}): zeroed where the write does not reach";
+    /// The run is read before it is modified.
+    RunRead = 12, Function, "iomap_read_folio_sync", "the run of {1b} at {0x} is not uptodate and its edge is kept: the whole run is read first";
+    /// Bytes were copied from the application.
+    Copied = 13, Function, "copy_folio_from_iter_atomic", "{2b} of {1b} copied to {0x}";
+    /// The copy could not be used.
+    CopyRejected = 14, Function, "iomap_write_end", "only {2b} of {1b} could be copied and the folio is not uptodate: none of it counts";
+    /// Bits after a copy.
+    BitsSet = 15, Function, "iomap_write_end", "blocks {0} to {1} become uptodate and dirty";
+    /// The folio became dirty.
+    FolioDirtied = 16, Delta, "filemap_dirty_folio", "the folio at {0x} was clean and is now dirty";
+    /// `i_size` moved.
+    SizeMoved = 17, Function, "i_size_write", "i_size moves from {0} to {1}";
+    /// The user buffer was touched.
+    FaultedIn = 18, Delta, "fault_in_iov_iter_readable", "{1b} of the user buffer from byte {0}: {2b} are present";
+    /// The folio is complete and unlocked.
+    ReadEnds = 19, Function, "folio_end_read", "read of the folio at {0x} ends, uptodate: {1}";
+    /// A read copies bytes out.
+    CopiedOut = 20, Function, "filemap_read", "{1b} from {0x} copied to the application";
+    /// Writeback takes a folio.
+    WritebackFolio = 21, Function, "writeback_iter", "folio of {1b} at {0x} is dirty: taken, its dirty mark cleared for I/O";
+    /// The folio lies beyond EOF.
+    BeyondEof = 22, Function, "iomap_writeback_handle_eof", "the folio at {0x} lies beyond EOF at {1}: skipped, stays clean";
+    /// The folio straddles EOF.
+    TailZeroed = 23, Function, "iomap_writeback_handle_eof", "the folio at {0x} straddles EOF at {1}: its tail is zeroed in memory";
+    /// A dirty run was found.
+    DirtyRun = 24, Function, "iomap_find_dirty_range", "blocks {0} to {1} are dirty: {2b} to write, {3b} of it asked for";
+    /// An uptodate run stands in for a dirty one.
+    UptodateRun = 25, Function, "iomap_writepage_map", "blocks {0} to {1} are uptodate in a dirty folio: {2b} to write, {3b} of it asked for";
+    /// The range goes to nobody.
+    HoleSkipped = 26, Function, "iomap_writeback_range", "{1b} at {0x} lie in a hole: truncated under us, skipped";
+    /// A new ioend begins.
+    IoendNew = 27, Function, "iomap_alloc_ioend", "new bio for {1b} at {0x}, sector {2s}; the bio before it {3r}";
+    /// The range joins the ioend.
+    IoendJoins = 28, Function, "iomap_can_add_to_ioend", "{1b} at {0x} join the bio: file offset and sector {2s} follow on, the type is the same";
+    /// `io_size` was clamped.
+    IoSizeClamped = 29, Delta, "iomap_add_to_ioend", "io_size ends at EOF: {0b} instead of {1b}";
+    /// A bio was handed on.
+    BioSubmitted = 30, Function, "submit_bio", "bio {0}: {2b} at sector {1s} submitted; it {3r}";
+    /// A bio completed.
+    BioCompleted = 31, Function, "bio_endio", "bio {0} of {1b} completes, error {2}";
+    /// A folio's writeback ended.
+    WritebackEnds = 32, Function, "folio_end_writeback", "the last bytes of the folio at {0x} are on the device: writeback ends";
+    /// Unwritten blocks became written ones.
+    Converted = 33, Function, "xfs_iomap_write_unwritten", "{1b} at {0x}: unwritten becomes written";
+    /// `disk_size` moved.
+    DiskSizeMoved = 34, Function, "xfs_setfilesize", "disk_size moves from {0} to {1}";
+    /// A reservation became space.
+    SpaceAllocated = 35, Function, "xfs_bmapi_convert_delalloc", "the reservation of {1b} at {0x} gets space at sector {2s}, as unwritten blocks";
+    /// Somebody waits for writeback.
+    WaitsForWriteback = 36, Function, "folio_wait_writeback", "waits until the folio at {0x} is written";
+    /// Somebody waits for the lock.
+    WaitsForLock = 37, Function, "folio_lock", "waits for the lock of the folio at {0x}";
+    /// The device is told to flush.
+    FlushSent = 38, Function, "blkdev_issue_flush", "the device is told to make its cache durable";
+    /// The flush is done.
+    FlushDone = 39, Function, "blkdev_issue_flush", "the device's cache is durable, error {0}";
+    /// The mapping remembers an error.
+    ErrorRecorded = 40, Function, "mapping_set_error", "error {0} at {1x} is kept for the next fsync of each open file";
+    /// An error was reported.
+    ErrorReported = 41, Function, "file_check_and_advance_wb_err", "error {0} is reported once to this file";
+    /// An invariant is broken.
+    InvariantBroken = 42, Function, "check", "invariant I{0} is broken at {1x}";
+    /// A gap before a write beyond EOF is zeroed.
+    GapZeroed = 43, Function, "iomap_zero_range", "the write starts beyond EOF: [{0}, {1}) must read as zero";
+    /// A mapping is skipped while zeroing.
+    ZeroSkipped = 44, Function, "iomap_zero_iter", "{1b} at {0x} are {2t}: they read as zero already";
+    /// Bytes of a folio were zeroed.
+    Zeroed = 45, Function, "iomap_zero_iter", "{1b} at {0x} zeroed in the cache";
+    /// Space of a failed write was released.
+    Released = 46, Function, "iomap_write_delalloc_release", "the write failed: the reservation of {1b} at {0x} is given back";
+    /// Reads zero a run.
+    ReadZeroed = 47, Function, "iomap_readpage_iter", "{1b} at {0x} are {2t} or beyond EOF: zeroed, no I/O";
+    /// A read range joins or starts a bio.
+    ReadAdded = 48, Function, "iomap_bio_read_folio_range", "{1b} at {0x} are read from sector {2s}";
+    /// A folio left the cache.
+    FolioRemoved = 49, Function, "filemap_remove_folio", "the folio at {0x} leaves the cache";
+    /// Old records of finished work are dropped from the picture.
+    Retired = 50, Delta, "trace", "records of finished work are dropped";
+    /// The file as device gets its size.
+    TargetSized = 51, Function, "ftruncate", "the target file is set to {0} bytes";
+    /// A failed mapping in writeback.
+    MappingFailed = 52, Function, "iomap_writeback_folio", "no mapping for {0x}: error {1}, the reservation is dropped";
+    /// Files of the world are opened.
+    FileOpened = 53, Op, "open", "file {0} of {1b} is opened";
+}
+
+impl Rule {
+    /// The sentence with its inputs filled in.
+    pub fn sentence(self, args: [u64; 4]) -> String {
+        let template = self.template();
+        let mut out = String::with_capacity(template.len() + 16);
+        let mut rest = template;
+        while let Some(open) = rest.find('{') {
+            out.push_str(&rest[..open]);
+            let close = open + rest[open..].find('}').expect("templates are balanced");
+            push_arg(&mut out, &rest[open + 1..close], args);
+            rest = &rest[close + 1..];
+        }
+        out.push_str(rest);
+        out
+    }
+}
+
+fn push_arg(out: &mut String, spec: &str, args: [u64; 4]) {
+    let (index, form) = spec.split_at(1);
+    let value = args[index.parse::<usize>().expect("templates name inputs 0 to 3")];
+    let written = match form {
+        "" => write!(out, "{value}"),
+        "b" => write!(out, "{}", Bytes::new(value)),
+        "x" => write!(out, "{value:#x}"),
+        "s" if value == u64::MAX => write!(out, "none"),
+        "s" => write!(out, "{}", DevAddr::new(value).sector_floor()),
+        "t" => write!(out, "{}", MapType::from_code(value).map_or("?", MapType::name)),
+        "r" => write!(out, "{}", BioEnd::from_code(value).map_or("?", BioEnd::words)),
+        "o" => write!(out, "{}", OpKind::from_code(value).map_or("?", OpKind::name)),
+        "d" => write!(out, "{}", OpResult::unpack(value)),
+        other => unreachable!("template form {other}"),
+    };
+    written.expect("a String takes everything");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_sentence_renders_and_every_code_goes_both_ways() {
+        for rule in Rule::ALL {
+            let text = rule.sentence([1, 2, 3, 0]);
+            assert!(!text.contains('{') && !text.is_empty(), "{rule:?}: {text}");
+            assert_eq!(Rule::from_code(rule.code()), Some(*rule));
+        }
+        assert_eq!(Rule::from_code(0), None);
+    }
+}

@@ -1,0 +1,2 @@
+//! The page.
+#![forbid(unsafe_code)]
