@@ -80,8 +80,44 @@ impl UserSource for &[u8] {
     }
     fn copy_in(&mut self, at: Offset, to: &mut [u8]) -> Bytes {
         let at = at.get() as usize;
-        to.copy_from_slice(&self[at..at + to.len()]);
-        Bytes::new(to.len() as u64)
+        to.copy_from_slice(&self[at..at + <[u8]>::len(to)]);
+        Bytes::new(<[u8]>::len(to) as u64)
+    }
+}
+
+/// Memory of the application that a read copies to.
+pub trait UserDest {
+    /// Bytes of the buffer.
+    fn len(&self) -> Bytes;
+    /// Whether the buffer is empty.
+    fn is_empty(&self) -> bool {
+        self.len().is_zero()
+    }
+    /// Copies `from` to `at`; how many bytes could be copied.
+    fn copy_out(&mut self, at: Offset, from: &[u8]) -> Bytes;
+}
+
+impl UserDest for &mut [u8] {
+    fn len(&self) -> Bytes {
+        Bytes::new((**self).len() as u64)
+    }
+    fn copy_out(&mut self, at: Offset, from: &[u8]) -> Bytes {
+        let at = at.get() as usize;
+        self[at..at + <[u8]>::len(from)].copy_from_slice(from);
+        Bytes::new(<[u8]>::len(from) as u64)
+    }
+}
+
+/// A buffer whose bytes nobody looks at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Discard(pub Bytes);
+
+impl UserDest for Discard {
+    fn len(&self) -> Bytes {
+        self.0
+    }
+    fn copy_out(&mut self, _at: Offset, from: &[u8]) -> Bytes {
+        Bytes::new(<[u8]>::len(from) as u64)
     }
 }
 
@@ -100,7 +136,7 @@ impl UserSource for Fill {
     }
     fn copy_in(&mut self, _at: Offset, to: &mut [u8]) -> Bytes {
         to.fill(self.byte);
-        Bytes::new(to.len() as u64)
+        Bytes::new(<[u8]>::len(to) as u64)
     }
 }
 
@@ -122,7 +158,7 @@ impl<S: UserSource> UserSource for BadAfter<S> {
         left.min(len)
     }
     fn copy_in(&mut self, at: Offset, to: &mut [u8]) -> Bytes {
-        let n = self.fault_in(at, Bytes::new(to.len() as u64));
+        let n = self.fault_in(at, Bytes::new(<[u8]>::len(to) as u64));
         self.good.copy_in(at, &mut to[..n.get() as usize])
     }
 }

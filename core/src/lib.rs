@@ -9,14 +9,20 @@ pub mod behaviour;
 pub mod bits;
 pub mod block;
 pub mod cache;
+pub mod check;
 pub mod counters;
+pub mod device;
+pub mod engine;
 pub mod errno;
 pub mod frames;
+pub mod fs;
 pub mod geometry;
 pub mod iomap;
 pub mod ops;
 pub mod trace;
 pub mod units;
+pub mod world;
+mod writeback;
 
 /// Version of the engine, as written into traces.
 pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -217,13 +217,11 @@ pub struct Bio {
     pub vecs: Vec<BioVec>,
     /// Who submits it.
     pub task: TaskId,
+    /// File position of the first byte.
+    pub pos: Pos,
 }
 
 impl Bio {
-    /// File position of the first byte.
-    pub fn pos(&self) -> Pos {
-        self.segs.first().map_or(Pos::ZERO, |seg| seg.pos)
-    }
     /// First device byte behind it.
     pub fn end(&self) -> DevAddr {
         self.addr + self.len

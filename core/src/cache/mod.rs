@@ -1,3 +1,7 @@
 //! The page cache: folios, their per-block state, and where they lie in their files and in memory.
 
 pub mod folio;
+pub mod frame_alloc;
+pub mod ifs;
+mod life;
+pub mod mapping;

@@ -2,8 +2,6 @@
 
 use crate::units::{Bytes, DevAddr, FileRange, Pos};
 
-pub mod iter;
-
 /// What stands behind a range of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MapType {

@@ -1,5 +1,11 @@
 //! Operations: what an application asks of the engine, each as a straight line like in the kernel.
 
+pub(crate) mod life;
+pub(crate) mod read;
+pub(crate) mod sync;
+pub(crate) mod write;
+pub(crate) mod zero;
+
 use crate::errno::Errno;
 use crate::units::Bytes;
 use core::fmt;

@@ -150,6 +150,8 @@ rules! {
     TargetSized = 51, Function, "ftruncate", "the target file is set to {0} bytes";
     /// A failed mapping in writeback.
     MappingFailed = 52, Function, "iomap_writeback_folio", "no mapping for {0x}: error {1}, the reservation is dropped";
+    /// Writeback's mapping.
+    MappedForWriteback = 54, Function, "iomap_writeback_range", "{1b} at {0x} still to be mapped: {2t}, sector {3s}";
     /// Files of the world are opened.
     FileOpened = 53, Op, "open", "file {0} of {1b} is opened";
 }

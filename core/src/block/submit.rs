@@ -1,0 +1,277 @@
+//! How a bio is built, handed on, and ended.
+
+use super::bio::{Bio, BioEnd, BioHead, BioOp, BioSeg, BioState, BioVec, MAX_BYTES};
+use crate::cache::folio::FolioFlags;
+use crate::cache::ifs::Half;
+use crate::cache::mapping::Tag;
+use crate::counters::Counter;
+use crate::errno::Errno;
+use crate::trace::delta::DeltaKind;
+use crate::trace::rule::Rule;
+use crate::trace::sink::Sink;
+use crate::trace::step::Context;
+use crate::units::{BioId, Bytes, DevAddr, FolioId, Offset, Pos, TaskId};
+use crate::world::{BioEntry, Effect, Env, Purpose, World};
+
+impl<E: Env> World<E> {
+    pub(crate) fn bio(&self, id: BioId) -> &BioEntry {
+        &self.bios[&id]
+    }
+    fn bio_mut(&mut self, id: BioId) -> &mut BioEntry {
+        self.bios.get_mut(&id).expect("a bio that exists")
+    }
+    /// A bio without bytes.
+    pub(crate) fn new_bio(&mut self, head: BioHead, addr: DevAddr, purpose: Purpose) -> BioId {
+        let id = BioId::new(self.next_bio);
+        self.next_bio += 1;
+        let bio = Bio {
+            id,
+            head,
+            addr,
+            len: Bytes::ZERO,
+            io_size: Bytes::ZERO,
+            segs: Vec::new(),
+            vecs: Vec::new(),
+            task: self.caller.task,
+            pos: Pos::ZERO,
+        };
+        let entry =
+            BioEntry { bio, purpose, state: BioState::Building, end: BioEnd::Open, error: None };
+        self.bios.insert(id, entry);
+        self.note(DeltaKind::BioHead, id.get(), 0, 0, head.pack());
+        self.note(DeltaKind::BioAddr, id.get(), 0, 0, addr.get());
+        id
+    }
+    /// Adds a piece of a folio to a bio of at most `capacity` vecs, or says why it cannot
+    /// (`bio_add_folio`): a vec is a physically contiguous stretch, so a neighbour in memory needs
+    /// no new one.
+    pub(crate) fn add_to_bio(
+        &mut self,
+        id: BioId,
+        folio: FolioId,
+        offset: Offset,
+        len: Bytes,
+        capacity: usize,
+    ) -> Result<(), BioEnd> {
+        let geometry = self.geometry();
+        let row = self.folios.at(folio);
+        let vec = BioVec { pfn: row.pfn(), offset, len };
+        let seg = BioSeg {
+            folio,
+            offset,
+            len,
+            pos: geometry.page_pos(row.index) + offset.since(Offset::ZERO),
+        };
+        let bio = &mut self.bio_mut(id).bio;
+        if (bio.len + len).get() > MAX_BYTES {
+            return Err(BioEnd::SizeLimit);
+        }
+        let phys = |vec: &BioVec| vec.pfn.get() * geometry.page_size().get() + vec.offset.get();
+        let full = bio.vecs.len() >= capacity;
+        match bio.vecs.last_mut() {
+            Some(last) if phys(last) + last.len.get() == phys(&vec) => last.len += len,
+            Some(_) if full => return Err(BioEnd::VecsFull),
+            Some(_) | None => bio.vecs.push(vec),
+        }
+        let old_len = bio.len;
+        bio.len += len;
+        let new_len = bio.len;
+        let first = bio.segs.is_empty();
+        let grown = match bio.segs.last_mut() {
+            Some(last) if last.folio == folio && last.offset + last.len == offset => {
+                last.len += len;
+                Some(last.len)
+            }
+            Some(_) | None => None,
+        };
+        if grown.is_none() {
+            bio.segs.push(seg);
+        }
+        let at = (bio.segs.len() - 1) as u32;
+        let raw = id.get();
+        match grown {
+            Some(now) => {
+                self.note(DeltaKind::BioSegLen, raw, at, (now - len).get(), now.get());
+            }
+            None => {
+                self.note(DeltaKind::BioSegAt, raw, at, 0, seg_word(&seg));
+                self.note(DeltaKind::BioSegLen, raw, at, 0, len.get());
+            }
+        }
+        self.note(DeltaKind::BioLen, raw, 0, old_len.get(), new_len.get());
+        if first {
+            self.bio_mut(id).bio.pos = seg.pos;
+            self.note(DeltaKind::BioPos, raw, 0, 0, seg.pos.get());
+        }
+        Ok(())
+    }
+    pub(crate) fn set_io_size(&mut self, id: BioId, size: Bytes) {
+        let old = core::mem::replace(&mut self.bio_mut(id).bio.io_size, size);
+        self.note(DeltaKind::BioIoSize, id.get(), 0, old.get(), size.get());
+    }
+    fn set_bio_state(&mut self, id: BioId, state: BioState) {
+        let old = core::mem::replace(&mut self.bio_mut(id).state, state);
+        self.note(DeltaKind::BioState, id.get(), 0, old.code(), state.code());
+    }
+    /// Hands a bio to the device. `end` says why nothing more is added.
+    pub(crate) fn submit_bio(&mut self, id: BioId, end: BioEnd) {
+        let old = core::mem::replace(&mut self.bio_mut(id).end, end);
+        self.note(DeltaKind::BioEnd, id.get(), 0, old.code(), end.code());
+        self.set_bio_state(id, BioState::InFlight);
+        let bio = self.bio(id).bio.clone();
+        self.count(
+            match bio.head.op {
+                BioOp::Read => Counter::ReadBios,
+                BioOp::Write => Counter::WriteBios,
+            },
+            1,
+        );
+        let args = [u64::from(id.get()), bio.addr.get(), bio.len.get(), end.code()];
+        self.step(Rule::BioSubmitted, args);
+        self.effects.push_back(Effect::Submit(bio));
+    }
+    /// A bio ended: what waits for its bytes may go on.
+    pub(crate) fn end_bio(&mut self, id: BioId, result: Result<(), Errno>) {
+        let Some(entry) = self.bios.get_mut(&id) else { return };
+        if entry.state != BioState::InFlight {
+            return;
+        }
+        entry.error = result.err();
+        let purpose = entry.purpose;
+        let segs = core::mem::take(&mut entry.bio.segs);
+        let (len, op, task) = (entry.bio.len, entry.bio.head.op, entry.bio.task);
+        self.caller.task = task;
+        if result.is_ok() {
+            let counter = match op {
+                BioOp::Read => Counter::DeviceRead,
+                BioOp::Write => Counter::DeviceWritten,
+            };
+            self.count(counter, len.get());
+            self.set_bio_state(id, BioState::Done);
+        } else {
+            self.count(Counter::FailedBios, 1);
+            self.set_bio_state(id, BioState::Failed);
+        }
+        let error = result.err().map_or(0, |errno| u64::from(errno.number()));
+        self.step(Rule::BioCompleted, [u64::from(id.get()), len.get(), error, 0]);
+        match purpose {
+            Purpose::SyncRead => {}
+            Purpose::ReadFolio => {
+                for seg in &segs {
+                    if result.is_ok() {
+                        self.set_range_uptodate(seg.folio, seg.offset, seg.len);
+                    }
+                    self.read_bytes_done(seg.folio, seg.len);
+                }
+            }
+            Purpose::Ioend => {
+                self.in_context(Context::Worker, |world| world.end_ioend(id, result));
+                for seg in &segs {
+                    self.end_folio_piece(seg);
+                }
+            }
+        }
+        if E::Sink::ON || purpose == Purpose::SyncRead {
+            self.bio_mut(id).bio.segs = segs;
+        } else {
+            self.bios.remove(&id);
+        }
+    }
+    /// Bytes of a read ended; the last ones end the folio's read (`iomap_finish_folio_read`).
+    pub(crate) fn read_bytes_done(&mut self, id: FolioId, len: Bytes) {
+        let pos = self.folio_pos(id);
+        if let Some(state) = self.state(id) {
+            let pending = state.read_pending;
+            self.require(pending >= len, 25, pos);
+            self.set_read_pending(id, pending.saturating_sub(len));
+            if pending > len {
+                return;
+            }
+        }
+        self.end_folio_read(id);
+    }
+    /// Nothing of the folio's read is left: it is unlocked, and uptodate if every block is
+    /// (`folio_end_read`).
+    pub(crate) fn end_folio_read(&mut self, id: FolioId) {
+        let all = self.state(id).is_some_and(|state| state.uptodate.all());
+        if all {
+            self.raise(id, FolioFlags::UPTODATE);
+        }
+        self.lower(id, FolioFlags::LOCKED);
+        let uptodate = u64::from(self.has(id, FolioFlags::UPTODATE));
+        self.step(Rule::ReadEnds, [self.folio_pos(id).get(), uptodate, 0, 0]);
+    }
+    /// Bytes of a folio's writeback ended (`iomap_finish_folio_write`).
+    fn end_folio_piece(&mut self, seg: &BioSeg) {
+        let blocks = self.blocks_touched(seg.offset, seg.len);
+        self.set_blocks(seg.folio, Half::Waste, blocks, false);
+        self.write_bytes_done(seg.folio, seg.len);
+    }
+    /// `len` bytes of the folio need no more writing; the last ones end its writeback.
+    pub(crate) fn write_bytes_done(&mut self, id: FolioId, len: Bytes) {
+        let pos = self.folio_pos(id);
+        if let Some(state) = self.state(id) {
+            let pending = state.write_pending;
+            self.require(pending >= len && !pending.is_zero(), 25, pos);
+            self.set_write_pending(id, pending.saturating_sub(len));
+            if pending > len {
+                return;
+            }
+        }
+        self.end_writeback(id);
+    }
+    /// The folio's writeback ends (`folio_end_writeback`).
+    pub(crate) fn end_writeback(&mut self, id: FolioId) {
+        self.lower(id, FolioFlags::WRITEBACK);
+        let folio = self.folios.at(id);
+        let (file, index) = (folio.file(), folio.index);
+        self.file_mut(file).mapping.set_tag(Tag::Writeback, index, false);
+        self.step(Rule::WritebackEnds, [self.folio_pos(id).get(), 0, 0, 0]);
+    }
+    /// Drops the records of what `task` had finished before, so that the picture shows the present.
+    pub(crate) fn retire(&mut self, task: TaskId) {
+        let done = |entry: &BioEntry| matches!(entry.state, BioState::Done | BioState::Failed);
+        let bios: Vec<BioId> = self
+            .bios
+            .iter()
+            .filter(|(_, entry)| entry.bio.task == task && done(entry))
+            .map(|(id, _)| *id)
+            .collect();
+        for id in &bios {
+            let entry = self.bios.remove(id).expect("listed above");
+            self.note_bio_gone(&entry);
+        }
+        let ops: Vec<_> = self
+            .ops
+            .iter()
+            .filter(|(_, op)| op.task == task && op.result.is_some())
+            .map(|(id, op)| (*id, *op))
+            .collect();
+        for (id, op) in &ops {
+            self.ops.remove(id);
+            self.note_op_gone(*id, op);
+        }
+        if !(bios.is_empty() && ops.is_empty()) {
+            self.step(Rule::Retired, [0; 4]);
+        }
+    }
+    fn note_bio_gone(&mut self, entry: &BioEntry) {
+        let id = entry.bio.id.get();
+        for (at, seg) in entry.bio.segs.iter().enumerate().rev() {
+            self.note(DeltaKind::BioSegLen, id, at as u32, seg.len.get(), 0);
+            self.note(DeltaKind::BioSegAt, id, at as u32, seg_word(seg), 0);
+        }
+        self.note(DeltaKind::BioEnd, id, 0, entry.end.code(), 0);
+        self.note(DeltaKind::BioIoSize, id, 0, entry.bio.io_size.get(), 0);
+        self.note(DeltaKind::BioPos, id, 0, entry.bio.pos.get(), 0);
+        self.note(DeltaKind::BioLen, id, 0, entry.bio.len.get(), 0);
+        self.note(DeltaKind::BioAddr, id, 0, entry.bio.addr.get(), 0);
+        self.note(DeltaKind::BioState, id, 0, entry.state.code(), 0);
+        self.note(DeltaKind::BioHead, id, 0, entry.bio.head.pack(), 0);
+    }
+}
+
+/// Folio and offset of a piece as the trace packs them.
+pub(crate) fn seg_word(seg: &BioSeg) -> u64 {
+    u64::from(seg.folio.get()) << 32 | seg.offset.get()
+}

@@ -1,0 +1,183 @@
+//! How folios come and go, and how they get block state.
+
+use super::folio::{Folio, FolioFlags, NO_IFS};
+use super::ifs::{Half, Ifs};
+use super::mapping::Tag;
+use crate::counters::Counter;
+use crate::errno::Errno;
+use crate::frames::FrameStore;
+use crate::geometry::Geometry;
+use crate::trace::delta::{ABSENT, DeltaKind};
+use crate::trace::model::Place;
+use crate::trace::rule::Rule;
+use crate::units::{Bytes, FileId, FileRange, FolioId, Offset, Order, PageIndex, Pos};
+use crate::world::{Env, World};
+
+impl<E: Env> World<E> {
+    /// Where a folio starts in its file.
+    pub(crate) fn folio_pos(&self, id: FolioId) -> Pos {
+        self.geometry().page_pos(self.folios.at(id).index)
+    }
+    /// Bytes of a folio.
+    pub(crate) fn folio_size(&self, id: FolioId) -> Bytes {
+        self.geometry().folio_size(self.folios.at(id).order)
+    }
+    /// The file bytes of a folio.
+    pub(crate) fn folio_range(&self, id: FolioId) -> FileRange {
+        let start = self.folio_pos(id);
+        FileRange::between(start, start + self.folio_size(id))
+    }
+    /// Blocks of a folio.
+    pub(crate) fn folio_blocks(&self, id: FolioId) -> u32 {
+        self.geometry().blocks_per_folio(self.folios.at(id).order).get() as u32
+    }
+    /// The blocks that hold any byte of `[offset, offset + len)`: rounds outward.
+    pub(crate) fn blocks_touched(&self, offset: Offset, len: Bytes) -> (u32, u32) {
+        let geometry = self.geometry();
+        let start = geometry.block_floor(offset).get() as u32;
+        (start, (geometry.block_ceil(offset + len).get() as u32).max(start))
+    }
+    /// The memory of part of a folio.
+    pub(crate) fn folio_bytes_mut(&mut self, id: FolioId, at: Offset, len: Bytes) -> &mut [u8] {
+        let pfn = self.folios.at(id).pfn();
+        self.memory.bytes_mut(pfn, at, len)
+    }
+
+    /// The largest order that a new folio at `index` may have, no larger than `wanted`: index
+    /// alignment, the limits of the mapping, and cached neighbours (`__filemap_get_folio`).
+    pub(crate) fn order_that_fits(&self, file: FileId, index: PageIndex, wanted: Order) -> Order {
+        let geometry = self.geometry();
+        let aligned = Geometry::order_of_alignment(index);
+        let mut order = wanted
+            .max(geometry.min_order())
+            .min(geometry.max_order())
+            .min(aligned.max(geometry.min_order()));
+        while order > geometry.min_order() && self.file(file).mapping.occupied(index, order) {
+            order = order.smaller().expect("above the smallest order");
+        }
+        order
+    }
+    /// Puts a new folio into the cache, locked and not uptodate.
+    pub(crate) fn add_folio(
+        &mut self,
+        file: FileId,
+        index: PageIndex,
+        order: Order,
+    ) -> Result<FolioId, Errno> {
+        let pfn = self.pfns.allocate(file, index, order);
+        self.memory.allocate(pfn, order.pages())?;
+        let row = self.folios.insert(Folio {
+            index,
+            frame: pfn.get() as u32,
+            ifs: NO_IFS,
+            file: file.get() as u16,
+            flags: FolioFlags::NONE,
+            order,
+        });
+        let id = FolioId::new(row);
+        self.file_mut(file).mapping.insert(index, order, id);
+        self.note(DeltaKind::FolioPlace, row, 0, ABSENT, Place { file, index, order }.pack());
+        self.note(DeltaKind::FolioPfn, row, 0, 0, pfn.get());
+        self.raise(id, FolioFlags::LOCKED);
+        self.count(Counter::FoliosCreated, 1);
+        Ok(id)
+    }
+    /// Takes a clean folio that nobody uses out of the cache.
+    pub(crate) fn remove_folio(&mut self, id: FolioId) {
+        self.free_state(id);
+        let pos = self.folio_pos(id);
+        let folio = self.folios.at(id).clone();
+        self.set_flags(id, FolioFlags::NONE);
+        self.note(DeltaKind::FolioPfn, id.get(), 0, folio.pfn().get(), 0);
+        let place = Place { file: folio.file(), index: folio.index, order: folio.order };
+        self.note(DeltaKind::FolioPlace, id.get(), 0, place.pack(), ABSENT);
+        self.file_mut(folio.file()).mapping.remove(folio.index);
+        self.folios.remove(id.get());
+        self.pfns.release(folio.pfn(), folio.order);
+        self.memory.release(folio.pfn(), folio.order.pages());
+        self.step(Rule::FolioRemoved, [pos.get(), 0, 0, 0]);
+    }
+
+    /// Gives a folio block state if it has more than one block and none yet (`ifs_alloc`).
+    pub(crate) fn ensure_state(&mut self, id: FolioId) {
+        let blocks = self.folio_blocks(id);
+        if blocks <= 1 || self.folios.at(id).ifs != NO_IFS {
+            return;
+        }
+        let flags = self.folios.at(id).flags;
+        let (uptodate, dirty) = (flags.has(FolioFlags::UPTODATE), flags.has(FolioFlags::DIRTY));
+        let row = self.states.insert(Ifs::new(blocks, false, false));
+        self.folios.at_mut(id).ifs = row;
+        self.raise(id, FolioFlags::BLOCK_STATE);
+        self.set_blocks(id, Half::Uptodate, (0, blocks), uptodate);
+        self.set_blocks(id, Half::Asked, (0, blocks), dirty);
+        self.set_blocks(id, Half::Dirty, (0, blocks), dirty && self.tracks_blocks());
+        let args = [u64::from(blocks), u64::from(uptodate), u64::from(dirty), 0];
+        self.step(Rule::StateAllocated, args);
+    }
+    /// Frees block state (`ifs_free`): nothing may be pending, and the bits must say what the folio
+    /// says (I1 to I3).
+    fn free_state(&mut self, id: FolioId) {
+        let Some(state) = self.state(id) else { return };
+        let (reading, writing) = (state.read_pending, state.write_pending);
+        let all = state.uptodate.all();
+        let pos = self.folio_pos(id);
+        let uptodate = self.has(id, FolioFlags::UPTODATE);
+        self.require(reading.is_zero(), 1, pos);
+        self.require(writing.is_zero(), 2, pos);
+        self.require(all == uptodate, 3, pos);
+        let blocks = self.folio_blocks(id);
+        for half in [Half::Uptodate, Half::Dirty, Half::Asked, Half::Waste] {
+            self.set_blocks(id, half, (0, blocks), false);
+        }
+        self.lower(id, FolioFlags::BLOCK_STATE);
+        let row = core::mem::replace(&mut self.folios.at_mut(id).ifs, NO_IFS);
+        self.states.remove(row);
+    }
+    /// Whether dirt is known per block.
+    pub(crate) fn tracks_blocks(&self) -> bool {
+        use crate::behaviour::DirtyTracking as Tracking;
+        match self.behaviours().dirty_tracking {
+            Tracking::PerFolio => false,
+            Tracking::PerBlock | Tracking::PerBlockRfc2 => true,
+        }
+    }
+
+    /// Marks the blocks of a byte range uptodate, and the folio once all are
+    /// (`iomap_set_range_uptodate`).
+    pub(crate) fn set_range_uptodate(&mut self, id: FolioId, offset: Offset, len: Bytes) {
+        let blocks = self.blocks_touched(offset, len);
+        self.set_blocks(id, Half::Uptodate, blocks, true);
+        let (all, pending) = match self.state(id) {
+            Some(state) => (state.uptodate.all(), !state.read_pending.is_zero()),
+            None => (len >= self.folio_size(id) || self.folio_blocks(id) == 1, false),
+        };
+        // While a read is pending its end decides (I4).
+        if all && !pending {
+            self.raise(id, FolioFlags::UPTODATE);
+        }
+    }
+    /// Marks a folio dirty as a whole (`filemap_dirty_folio`).
+    pub(crate) fn dirty_folio(&mut self, id: FolioId) {
+        if self.has(id, FolioFlags::DIRTY) {
+            return;
+        }
+        self.raise(id, FolioFlags::DIRTY);
+        let folio = self.folios.at(id);
+        let (file, index) = (folio.file(), folio.index);
+        self.file_mut(file).mapping.set_tag(Tag::Dirty, index, true);
+        if self.file(file).dirtied.is_none() {
+            self.dirty_clock += 1;
+            let clock = self.dirty_clock;
+            self.file_mut(file).dirtied = Some(clock);
+        }
+        let pos = self.folio_pos(id).get();
+        self.step(Rule::FolioDirtied, [pos, 0, 0, 0]);
+    }
+    /// Zeroes bytes of a folio in memory.
+    pub(crate) fn zero_bytes(&mut self, id: FolioId, from: Offset, to: Offset) {
+        if from < to {
+            self.folio_bytes_mut(id, from, to.since(from)).fill(0);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The numbered invariants that this engine checks, with the words that people see.
+//!
+//! Numbers are those of ARCHITECTURE.md. Most are checked where the code relies on them
+//! (`World::require`); [`World::broken_invariants`] looks at the whole state between operations.
+
+use crate::cache::folio::FolioFlags;
+use crate::units::{FolioId, Pos};
+use crate::world::{Env, World};
+
+/// Number and meaning of every invariant that is checked.
+pub const INVARIANTS: &[(u8, &str)] = &[
+    (1, "block state is freed only when no read is pending"),
+    (2, "block state is freed only when no write is pending"),
+    (3, "when block state is freed, all its blocks are uptodate exactly if the folio is"),
+    (4, "while a read is pending nobody else makes the folio uptodate"),
+    (5, "a dirty folio with block state has a dirty block, a clean one none"),
+    (6, "a dirty block is uptodate"),
+    (7, "a folio's read starts with nothing pending"),
+    (8, "a folio whose read submitted nothing ends with nothing pending"),
+    (10, "a mapping begins at or before the position it was asked for"),
+    (11, "a mapping is not empty"),
+    (12, "a mapping reaches beyond the position it was asked for"),
+    (20, "a folio is locked while its writeback is set up"),
+    (21, "a folio is clean while its writeback is set up"),
+    (22, "a folio does not enter writeback twice, and ends behind its start"),
+    (23, "without block state a mapping covers the whole dirty length"),
+    (24, "a folio enters writeback with no write pending"),
+    (25, "a completion takes away no more than is pending"),
+    (26, "each mapping step of writeback makes progress, within the range"),
+    (27, "writeback meets mapped blocks, unwritten blocks or holes only"),
+];
+
+/// The words of an invariant.
+pub fn words(number: u8) -> &'static str {
+    INVARIANTS.iter().find(|(n, _)| *n == number).map_or("unknown invariant", |(_, words)| words)
+}
+
+impl<E: Env> World<E> {
+    /// Invariants that do not hold now, with where. For moments when no operation runs.
+    pub fn broken_invariants(&self) -> Vec<(u8, Pos)> {
+        let mut broken = Vec::new();
+        for (row, folio) in self.folios.iter() {
+            let id = FolioId::new(row);
+            let pos = self.folio_pos(id);
+            let mut check = |number: u8, holds: bool| {
+                if !holds {
+                    broken.push((number, pos));
+                }
+            };
+            let dirty = folio.flags.has(FolioFlags::DIRTY);
+            let uptodate = folio.flags.has(FolioFlags::UPTODATE);
+            let Some(state) = self.state(id) else {
+                check(6, !dirty || uptodate);
+                continue;
+            };
+            let settled = state.read_pending.is_zero();
+            check(4, !settled || state.uptodate.all() == uptodate);
+            let beyond = pos >= self.file(folio.file()).size;
+            if self.tracks_blocks() {
+                check(5, dirty == state.dirty.any() || beyond);
+            }
+            let blocks = state.uptodate.len();
+            let valid = (0..blocks).all(|at| !state.dirty.get(at) || state.uptodate.get(at));
+            check(6, valid);
+            let writing = folio.flags.has(FolioFlags::WRITEBACK);
+            check(25, writing || state.write_pending.is_zero());
+        }
+        broken
+    }
+}

@@ -1,0 +1,4 @@
+//! Checks: the numbered invariants, and the engine's own state as a model.
+
+pub mod invariants;
+pub mod mirror;

@@ -1,0 +1,49 @@
+//! The bytes of a simulated device, kept only where something was written.
+
+use crate::units::{Bytes, DevAddr};
+use std::collections::BTreeMap;
+
+const CHUNK: u64 = 4096;
+
+/// Sparse bytes; what was never written is zero.
+#[derive(Clone, Default, Debug)]
+pub struct Store {
+    chunks: BTreeMap<u64, Box<[u8]>>,
+}
+
+impl Store {
+    /// Writes `bytes` at `at`.
+    pub fn write(&mut self, at: DevAddr, bytes: &[u8]) {
+        let mut done = 0;
+        while done < bytes.len() {
+            let addr = at.get() + done as u64;
+            let offset = (addr % CHUNK) as usize;
+            let len = (CHUNK as usize - offset).min(bytes.len() - done);
+            let chunk =
+                self.chunks.entry(addr / CHUNK).or_insert_with(|| vec![0; CHUNK as usize].into());
+            chunk[offset..offset + len].copy_from_slice(&bytes[done..done + len]);
+            done += len;
+        }
+    }
+    /// Reads into `to` from `at`.
+    pub fn read(&self, at: DevAddr, to: &mut [u8]) {
+        let mut done = 0;
+        while done < to.len() {
+            let addr = at.get() + done as u64;
+            let offset = (addr % CHUNK) as usize;
+            let len = (CHUNK as usize - offset).min(to.len() - done);
+            let part = &mut to[done..done + len];
+            match self.chunks.get(&(addr / CHUNK)) {
+                Some(chunk) => part.copy_from_slice(&chunk[offset..offset + len]),
+                None => part.fill(0),
+            }
+            done += len;
+        }
+    }
+    /// `len` bytes from `at`.
+    pub fn bytes(&self, at: DevAddr, len: Bytes) -> Vec<u8> {
+        let mut out = vec![0; len.get() as usize];
+        self.read(at, &mut out);
+        out
+    }
+}

@@ -1,0 +1,232 @@
+//! The engine: puts operations, completions and the time in, takes effects out.
+//!
+//! The contract. `pread`, `pwrite`, `fsync` and their like return futures that borrow the engine;
+//! the host polls them with any waker. When none can go on, the host takes every effect
+//! ([`Engine::poll_effect`]), carries it out, and reports its end with [`Engine::handle_bio_end`] or
+//! [`Engine::handle_flush_end`], in any order; [`Engine::handle_time`] moves the clock and never
+//! moves it back. One mutation, then drain: after each report poll again. [`drive`] does all this
+//! for a host that can wait.
+
+use crate::counters::Counters;
+use crate::errno::Errno;
+use crate::frames::{UserDest, UserSource};
+use crate::fs::Provider;
+use crate::ops::{OpKind, OpResult};
+use crate::trace::step::Context;
+use crate::units::{BioId, Bytes, FileId, FileRange, OpId, Pos, TaskId, Time};
+use crate::world::{Caller, Config, Effect, Env, FlushId, World};
+use core::cell::RefCell;
+use core::future::{Future, poll_fn};
+use core::pin::pin;
+use core::task::{Context as PollContext, Poll, Waker};
+
+/// How a write is to be done.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct WriteFlags {
+    /// Return only when the bytes are durable (`RWF_DSYNC`).
+    pub dsync: bool,
+}
+
+/// The engine.
+pub struct Engine<E: Env> {
+    world: RefCell<World<E>>,
+}
+
+/// One operation's access to the world.
+pub(crate) struct Cx<'a, E: Env> {
+    pub(crate) engine: &'a Engine<E>,
+    pub(crate) caller: Caller,
+}
+
+impl<E: Env> Cx<'_, E> {
+    /// Works on the world on behalf of this operation.
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut World<E>) -> T) -> T {
+        let mut world = self.engine.world.borrow_mut();
+        world.caller = self.caller;
+        work(&mut world)
+    }
+    /// Sleeps until `ready` gives something.
+    pub(crate) async fn wait<T>(&self, mut ready: impl FnMut(&mut World<E>) -> Option<T>) -> T {
+        poll_fn(|_| self.with(&mut ready).map_or(Poll::Pending, Poll::Ready)).await
+    }
+}
+
+impl<E: Env> Engine<E> {
+    /// An engine without files.
+    pub fn new(config: Config, memory: E::Frames, sink: E::Sink) -> Self {
+        Self { world: RefCell::new(World::new(config, memory, sink)) }
+    }
+    /// Opens a file of `size` bytes whose bytes lie where `provider` says.
+    pub fn open(&self, size: Pos, provider: Provider) -> FileId {
+        self.world.borrow_mut().open(size, provider, false)
+    }
+    /// Opens a file of the host that stands for the device of this file: bios may leave it as long
+    /// as its last block, and it is set to `i_size` before each flush.
+    pub fn open_target(&self, size: Pos, provider: Provider) -> FileId {
+        self.world.borrow_mut().open(size, provider, true)
+    }
+    /// Works on the memory of the cache, to carry out a bio.
+    pub fn with_frames<T>(&self, work: impl FnOnce(&mut E::Frames) -> T) -> T {
+        work(&mut self.world.borrow_mut().memory)
+    }
+    /// Works on the provider of a file, such as to give a script its next answers.
+    pub fn with_provider<T>(&self, file: FileId, work: impl FnOnce(&mut Provider) -> T) -> T {
+        let mut world = self.world.borrow_mut();
+        let out = work(&mut world.file_mut(file).provider);
+        world.note_extents(file);
+        out
+    }
+    /// Looks at the world.
+    pub fn look<T>(&self, look: impl FnOnce(&World<E>) -> T) -> T {
+        look(&self.world.borrow())
+    }
+    /// Running totals.
+    pub fn counters(&self) -> Counters {
+        self.world.borrow().counters.clone()
+    }
+    /// `i_size` of a file.
+    pub fn size(&self, file: FileId) -> Pos {
+        self.world.borrow().file(file).size
+    }
+    /// Ends the engine and gives the trace.
+    pub fn into_sink(self) -> E::Sink {
+        self.world.into_inner().into_sink()
+    }
+
+    /// The next thing that the host must do.
+    pub fn poll_effect(&self) -> Option<Effect> {
+        self.world.borrow_mut().effects.pop_front()
+    }
+    /// A bio ended.
+    pub fn handle_bio_end(&self, bio: BioId, result: Result<(), Errno>) {
+        let mut world = self.world.borrow_mut();
+        let task = world.caller.task;
+        world.caller = Caller { task, op: None, context: Context::Softirq };
+        world.end_bio(bio, result);
+    }
+    /// A flush or a change of the target's size ended.
+    pub fn handle_flush_end(&self, flush: FlushId, result: Result<(), Errno>) {
+        self.world.borrow_mut().flushes.insert(flush, Some(result));
+    }
+    /// It is `now`.
+    pub fn handle_time(&self, now: Time) {
+        let mut world = self.world.borrow_mut();
+        world.now = world.now.max(now);
+    }
+
+    /// Reads into `dest` from `pos`; how many bytes were read.
+    pub async fn pread(
+        &self,
+        task: TaskId,
+        file: FileId,
+        pos: Pos,
+        dest: &mut dyn UserDest,
+    ) -> OpResult {
+        let len = dest.len();
+        let cx = self.begin(OpKind::Pread, task, file, pos, len);
+        let result = crate::ops::read::pread(&cx, file, pos, dest).await;
+        finish(&cx, result)
+    }
+    /// Writes `source` at `pos`; how many bytes were written.
+    pub async fn pwrite(
+        &self,
+        task: TaskId,
+        file: FileId,
+        pos: Pos,
+        source: &mut dyn UserSource,
+        flags: WriteFlags,
+    ) -> OpResult {
+        let kind = if flags.dsync { OpKind::PwriteDsync } else { OpKind::Pwrite };
+        let cx = self.begin(kind, task, file, pos, source.len());
+        let mut result = crate::ops::write::pwrite(&cx, file, pos, source).await;
+        if let (true, Ok(written)) = (flags.dsync, result)
+            && !written.is_zero()
+        {
+            let range = FileRange::between(pos, pos + written);
+            result = crate::ops::sync::sync_file(&cx, file, range).await.map(|()| written);
+        }
+        finish(&cx, result)
+    }
+    /// Makes the file durable; with `data_only`, its data and what is needed to read it.
+    pub async fn fsync(&self, task: TaskId, file: FileId, data_only: bool) -> OpResult {
+        let kind = if data_only { OpKind::Fdatasync } else { OpKind::Fsync };
+        let cx = self.begin(kind, task, file, Pos::ZERO, Bytes::ZERO);
+        let whole = FileRange::between(Pos::ZERO, Pos::new(crate::units::MAX_POS));
+        let result = crate::ops::sync::sync_file(&cx, file, whole).await;
+        finish(&cx, result.map(|()| Bytes::ZERO))
+    }
+    /// Makes every file durable, as the flusher does it.
+    pub async fn syncfs(&self, task: TaskId) -> OpResult {
+        let cx = self.begin(OpKind::Syncfs, task, FileId::new(0), Pos::ZERO, Bytes::ZERO);
+        let result = crate::ops::sync::sync_all(&cx).await;
+        finish(&cx, result.map(|()| Bytes::ZERO))
+    }
+
+    fn begin(&self, kind: OpKind, task: TaskId, file: FileId, pos: Pos, len: Bytes) -> Cx<'_, E> {
+        let mut world = self.world.borrow_mut();
+        let op = OpId::new(world.next_op);
+        world.next_op += 1;
+        let caller = Caller { task, op: Some(op), context: Context::Task };
+        world.caller = caller;
+        world.retire(task);
+        world.start_op(op, kind, file, pos, len);
+        Cx { engine: self, caller }
+    }
+}
+
+fn finish<E: Env>(cx: &Cx<'_, E>, result: Result<Bytes, Errno>) -> OpResult {
+    let result = OpResult(result);
+    let op = cx.caller.op.expect("operations have a number");
+    cx.with(|world| world.end_op(op, result));
+    result
+}
+
+/// Carries out effects for [`drive`].
+pub trait Host<E: Env> {
+    /// Starts an effect. Its end may be reported at once or from [`Self::wait`].
+    fn start(&mut self, engine: &Engine<E>, effect: Effect);
+    /// Waits until at least one started effect has ended and reports it; false if none is running.
+    fn wait(&mut self, engine: &Engine<E>) -> bool;
+}
+
+/// No effect is running and the operation still cannot go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the operation waits for something that nobody will do")]
+pub struct Stuck;
+
+/// Runs one operation to its end.
+pub fn drive<E: Env, T>(
+    engine: &Engine<E>,
+    host: &mut impl Host<E>,
+    op: impl Future<Output = T>,
+) -> Result<T, Stuck> {
+    let mut op = pin!(op);
+    let mut cx = PollContext::from_waker(Waker::noop());
+    loop {
+        let polled = op.as_mut().poll(&mut cx);
+        while let Some(effect) = engine.poll_effect() {
+            host.start(engine, effect);
+        }
+        match polled {
+            Poll::Ready(out) => return Ok(out),
+            Poll::Pending => {
+                if !host.wait(engine) {
+                    return Err(Stuck);
+                }
+            }
+        }
+    }
+}
+
+/// Waits until nothing is running: what a finished operation left behind, such as the writes of a
+/// `syncfs`.
+pub fn settle<E: Env>(engine: &Engine<E>, host: &mut impl Host<E>) {
+    loop {
+        while let Some(effect) = engine.poll_effect() {
+            host.start(engine, effect);
+        }
+        if !host.wait(engine) {
+            return;
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Replays the mappings that a kernel gave, in the order in which it was asked.
+//!
+//! A record is used when it answers the same kind of question and covers the position. A question
+//! that the kernel never asked gets an error, which the caller reports as a difference. Writeback's
+//! mappings come from the extent list that the script sets before each operation.
+
+use super::extent_map::ExtentMap;
+use crate::errno::Errno;
+use crate::geometry::Geometry;
+use crate::iomap::{Intent, Iomap, MapType, Mapping};
+use crate::units::{FileRange, Pos};
+use std::collections::VecDeque;
+
+/// One mapping that the kernel gave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Answer {
+    /// What it was asked for.
+    pub intent: Intent,
+    /// What it said.
+    pub mapping: Mapping,
+}
+
+/// Mappings to replay.
+#[derive(Clone, Debug)]
+pub struct Scripted {
+    map: ExtentMap,
+    answers: VecDeque<Answer>,
+    unanswered: Vec<(Intent, Pos)>,
+}
+
+impl Scripted {
+    /// Nothing to replay yet.
+    pub const fn new(geometry: Geometry) -> Self {
+        Self { map: ExtentMap::new(geometry), answers: VecDeque::new(), unanswered: Vec::new() }
+    }
+    /// The extents that writeback sees.
+    pub const fn map(&self) -> &ExtentMap {
+        &self.map
+    }
+    /// The extents that writeback sees, to be changed.
+    pub const fn map_mut(&mut self) -> &mut ExtentMap {
+        &mut self.map
+    }
+    /// The answers of the next operation; those left over are dropped.
+    pub fn expect(&mut self, answers: impl IntoIterator<Item = Answer>) {
+        self.answers = answers.into_iter().collect();
+    }
+    /// Questions that the kernel never asked, so far.
+    pub fn unanswered(&self) -> &[(Intent, Pos)] {
+        &self.unanswered
+    }
+    /// The next answer to this kind of question, if it covers the position.
+    pub fn begin(&mut self, range: FileRange, intent: Intent) -> Result<Mapping, Errno> {
+        let covers = |answer: &Answer| {
+            let map = answer.mapping.iomap.range;
+            answer.intent == intent && map.start() <= range.start() && range.start() < map.end()
+        };
+        let Some(at) = self.answers.iter().position(covers) else {
+            self.unanswered.push((intent, range.start()));
+            return Err(Errno::Io);
+        };
+        let answer = self.answers.remove(at).expect("found above");
+        Ok(answer.mapping)
+    }
+    /// What the extent list says of the start of `range`; a promise without a place is an error.
+    pub fn writeback_map(&mut self, range: FileRange) -> Result<Iomap, Errno> {
+        let found = self.map.lookup(range.start(), range.end());
+        if matches!(found.kind, MapType::Delalloc | MapType::Inline) {
+            self.unanswered.push((Intent::Write, range.start()));
+            return Err(Errno::Io);
+        }
+        Ok(found)
+    }
+}

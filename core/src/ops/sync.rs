@@ -1,0 +1,146 @@
+//! Making data durable: fsync, fdatasync, `RWF_DSYNC`, syncfs.
+
+use crate::cache::folio::FolioFlags;
+use crate::cache::mapping::Tag;
+use crate::counters::Counter;
+use crate::engine::Cx;
+use crate::errno::Errno;
+use crate::trace::rule::Rule;
+use crate::trace::step::Context;
+use crate::units::{Bytes, FileId, FileRange, PageIndex, Pos};
+use crate::world::{Caller, Effect, Env, FlushId, World};
+use crate::writeback::{self, SyncMode, Walk};
+
+/// Writes what is dirty in a range, waits for all of it, and flushes the device (`xfs_file_fsync`).
+pub(crate) async fn sync_file<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    range: FileRange,
+) -> Result<(), Errno> {
+    let written = write_and_wait(cx, file, range).await;
+    // The error is told once, by the flush that follows or not.
+    let flushed = if written.is_ok() { flush(cx, &[file]).await } else { Ok(()) };
+    let told = cx.with(|world| world.report_error(file));
+    told.and(written).and(flushed)
+}
+
+/// Writes what is dirty in a range and waits for all of it (`filemap_write_and_wait_range`).
+pub(crate) async fn write_and_wait<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    range: FileRange,
+) -> Result<(), Errno> {
+    let walk = Walk { file, range, mode: SyncMode::All, worker: false };
+    let written = writeback::write_pages(cx, walk).await;
+    wait_for_writeback(cx, file, range).await;
+    written
+}
+
+/// Every dirty file, oldest first, as the flusher writes them; then waits for all and flushes once.
+pub(crate) async fn sync_all<E: Env>(cx: &Cx<'_, E>) -> Result<(), Errno> {
+    let all = FileRange::between(Pos::ZERO, Pos::new(crate::units::MAX_POS));
+    let files = cx.with(|world| world.files_by_dirt());
+    let mut result = Ok(());
+    let worker = Cx { engine: cx.engine, caller: Caller { context: Context::Worker, ..cx.caller } };
+    for mode in [SyncMode::None, SyncMode::All] {
+        for file in &files {
+            let walk = Walk { file: *file, range: all, mode, worker: mode == SyncMode::None };
+            result = result.and(writeback::write_pages(&worker, walk).await);
+        }
+    }
+    for file in &files {
+        wait_for_writeback(cx, *file, all).await;
+    }
+    let flushed = flush(cx, &files).await;
+    for file in &files {
+        result = result.and(cx.with(|world| world.report_error(*file)));
+    }
+    result.and(flushed)
+}
+
+/// Waits until nothing of a range is under writeback (`filemap_fdatawait_range`).
+async fn wait_for_writeback<E: Env>(cx: &Cx<'_, E>, file: FileId, range: FileRange) {
+    let (first, end) = cx.with(|world| {
+        let geometry = world.geometry();
+        (geometry.page_floor(range.start()), geometry.page_ceil(range.end()))
+    });
+    let next = |world: &World<E>| world.next_in_writeback(file, first, end);
+    if let Some(pos) = cx.with(|world| next(world)) {
+        cx.with(|world| world.step(Rule::WaitsForWriteback, [pos.get(), 0, 0, 0]));
+        cx.wait(|world| next(world).is_none().then_some(())).await;
+    }
+}
+
+/// Makes what completed durable; files that stand for the device first get their size.
+async fn flush<E: Env>(cx: &Cx<'_, E>, files: &[FileId]) -> Result<(), Errno> {
+    for file in files {
+        if let Some(id) = cx.with(|world| world.ask_for_size(*file)) {
+            cx.wait(|world| world.flush_result(id)).await?;
+        }
+    }
+    let id = cx.with(|world| {
+        let id = world.new_flush();
+        world.count(Counter::Flushes, 1);
+        world.step(Rule::FlushSent, [0; 4]);
+        world.effects.push_back(Effect::Flush(id));
+        id
+    });
+    let result = cx.wait(|world| world.flush_result(id)).await;
+    cx.with(|world| {
+        let error = result.err().map_or(0, |errno| u64::from(errno.number()));
+        world.step(Rule::FlushDone, [error, 0, 0, 0]);
+    });
+    result
+}
+
+impl<E: Env> World<E> {
+    fn new_flush(&mut self) -> FlushId {
+        let id = FlushId(self.next_flush);
+        self.next_flush += 1;
+        self.flushes.insert(id, None);
+        id
+    }
+    fn flush_result(&mut self, id: FlushId) -> Option<Result<(), Errno>> {
+        let result = self.flushes.get(&id).copied().flatten()?;
+        self.flushes.remove(&id);
+        Some(result)
+    }
+    fn ask_for_size(&mut self, file: FileId) -> Option<FlushId> {
+        let inode = self.file(file);
+        if !inode.sized_target {
+            return None;
+        }
+        let size = Bytes::new(inode.size.get());
+        let id = self.new_flush();
+        self.step(Rule::TargetSized, [size.get(), 0, 0, 0]);
+        self.effects.push_back(Effect::SetSize(id, file, size));
+        Some(id)
+    }
+    fn next_in_writeback(&self, file: FileId, first: PageIndex, end: PageIndex) -> Option<Pos> {
+        let folio = self.file(file).mapping.next_tagged(Tag::Writeback, first, end)?;
+        debug_assert!(self.has(folio, FolioFlags::WRITEBACK), "the tag follows the flag");
+        Some(self.folio_pos(folio))
+    }
+    /// Files with dirty folios, the one that became dirty first in front.
+    fn files_by_dirt(&self) -> Vec<FileId> {
+        let mut dirty: Vec<(u64, FileId)> = self
+            .files
+            .iter()
+            .enumerate()
+            .filter_map(|(at, inode)| Some((inode.dirtied?, FileId::new(at as u32))))
+            .collect();
+        dirty.sort_unstable();
+        dirty.into_iter().map(|(_, file)| file).collect()
+    }
+    /// Tells an open file once of an error that writeback met (`file_check_and_advance_wb_err`).
+    fn report_error(&mut self, file: FileId) -> Result<(), Errno> {
+        let inode = self.file_mut(file);
+        if inode.errors == inode.reported {
+            return Ok(());
+        }
+        inode.reported = inode.errors;
+        let errno = inode.last_error;
+        self.step(Rule::ErrorReported, [u64::from(errno.number()), 0, 0, 0]);
+        Err(errno)
+    }
+}

@@ -1,0 +1,521 @@
+//! Buffered write (`iomap_file_buffered_write`).
+
+use super::zero;
+use crate::behaviour::{DirtyTracking, WriteChunk};
+use crate::block::bio::{BioEnd, BioHead, BioOp, BioState};
+use crate::cache::folio::FolioFlags;
+use crate::cache::ifs::Half;
+use crate::counters::Counter;
+use crate::engine::Cx;
+use crate::errno::Errno;
+use crate::frames::UserSource;
+use crate::iomap::{Intent, MapType, Mapping};
+use crate::trace::rule::Rule;
+use crate::units::{Bytes, DevAddr, FileId, FileRange, FolioId, Offset, Order, PageIndex, Pos};
+use crate::world::{Env, Purpose, World};
+
+/// Largest piece that 6.6 copies at once, whatever the folios are.
+const MAX_CHUNK: Bytes = Bytes::kib(2048);
+
+/// Writes `source` at `pos`: how many bytes were written, or the error that kept it from writing any.
+pub(crate) async fn pwrite<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    pos: Pos,
+    source: &mut dyn UserSource,
+) -> Result<Bytes, Errno> {
+    let len = source.len();
+    let range = FileRange::new(pos, len).ok_or(Errno::Inval)?;
+    if len.is_zero() {
+        return Ok(Bytes::ZERO);
+    }
+    let size = cx.with(|world| world.file(file).size);
+    if pos > size {
+        cx.with(|world| world.step(Rule::GapZeroed, [size.get(), pos.get(), 0, 0]));
+        zero::zero_range(cx, file, FileRange::between(size, pos)).await?;
+    }
+    let mut at = range.start();
+    loop {
+        let rest = FileRange::between(at, range.end());
+        let before = at;
+        let status = match cx.with(|world| world.begin(file, rest, Intent::Write)) {
+            Ok(mapping) => {
+                let status = write_mapping(cx, file, &mapping, range, &mut at, source).await;
+                cx.with(|world| world.end_mapping(file, &mapping, rest, at));
+                status
+            }
+            Err(errno) => Err(errno),
+        };
+        let written = at.since(range.start());
+        match status {
+            Err(errno) if written.is_zero() => return Err(errno),
+            // Bytes were written: the error is lost for this call.
+            Err(_) => return Ok(written),
+            Ok(Progress::Stale) => {}
+            Ok(Progress::Mapping) if at == range.end() || at == before => return Ok(written),
+            Ok(Progress::Mapping) => {}
+        }
+    }
+}
+
+/// How the work on one mapping went.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Progress {
+    /// The mapping, or the request, is used up.
+    Mapping,
+    /// The mapping no longer says the truth and must be asked for again.
+    Stale,
+}
+
+/// Copies as much as one mapping allows, a folio at a time (`iomap_write_iter`).
+async fn write_mapping<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    mapping: &Mapping,
+    range: FileRange,
+    at: &mut Pos,
+    source: &mut dyn UserSource,
+) -> Result<Progress, Errno> {
+    let (page, mut chunk) = cx.with(|world| (world.geometry().page_size(), world.write_chunk()));
+    let mut shorter: Option<Bytes> = None;
+    while *at < range.end() {
+        let pos = *at;
+        let left = range.end().since(pos);
+        let in_mapping = mapping.left(pos, left);
+        if in_mapping.is_zero() {
+            break;
+        }
+        let bytes = cx.with(|world| {
+            let offset = world.geometry().in_chunk(pos, chunk).since(Offset::ZERO);
+            (chunk - offset).min(shorter.take().unwrap_or(left)).min(in_mapping)
+        });
+        let user = Offset::ZERO + pos.since(range.start());
+        let present = source.fault_in(user, bytes);
+        cx.with(|world| {
+            world.count(Counter::FaultInBytes, bytes.get());
+            world.step(Rule::FaultedIn, [user.get(), bytes.get(), present.get(), 0]);
+        });
+        if present.is_zero() {
+            return Err(Errno::Fault);
+        }
+        let Some(folio) = write_begin(cx, file, mapping, pos, bytes).await? else {
+            return Ok(Progress::Stale);
+        };
+        let (copied, asked, accepted) = cx.with(|world| {
+            let offset = Offset::ZERO + pos.since(world.folio_pos(folio));
+            let len = bytes.min(world.folio_size(folio) - offset.since(Offset::ZERO));
+            let copied = source.copy_in(user, world.folio_bytes_mut(folio, offset, len));
+            world.count(Counter::CopyAttempts, 1);
+            world.step(Rule::Copied, [pos.get(), len.get(), copied.get(), 0]);
+            let accepted = world.write_end(folio, offset, len, copied);
+            if accepted {
+                world.count(Counter::AppWritten, copied.get());
+                world.grow(file, pos + copied);
+            }
+            world.unlock(folio);
+            (copied, len, accepted && !copied.is_zero())
+        });
+        if accepted {
+            *at += copied;
+            continue;
+        }
+        cx.with(|world| world.write_failed(file, FileRange::between(pos, pos + asked)));
+        if chunk > page {
+            chunk = Bytes::new(chunk.get() / 2);
+        }
+        shorter = (!copied.is_zero()).then_some(copied);
+    }
+    Ok(Progress::Mapping)
+}
+
+/// Finds or makes the folio at `pos`, locked, with every byte valid that the write keeps
+/// (`iomap_write_begin`). None: the mapping is stale.
+pub(crate) async fn write_begin<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    mapping: &Mapping,
+    pos: Pos,
+    bytes: Bytes,
+) -> Result<Option<FolioId>, Errno> {
+    let folio = get_folio(cx, file, pos, bytes).await?;
+    if !cx.with(|world| world.file(file).provider.is_valid(&mapping.iomap)) {
+        cx.with(|world| world.unlock(folio));
+        return Ok(None);
+    }
+    match fill_edges(cx, mapping, folio, pos, bytes).await {
+        Ok(()) => Ok(Some(folio)),
+        Err(errno) => {
+            cx.with(|world| {
+                world.unlock(folio);
+                world.write_failed(file, FileRange::between(pos, pos + bytes));
+            });
+            Err(errno)
+        }
+    }
+}
+
+/// The folio that holds `pos`, locked; a new one is as large as `hint`, the index and the
+/// neighbours allow (`__filemap_get_folio`).
+async fn get_folio<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    pos: Pos,
+    hint: Bytes,
+) -> Result<FolioId, Errno> {
+    loop {
+        let index = cx.with(|world| world.geometry().page_floor(pos));
+        let Some(folio) = cx.with(|world| world.file(file).mapping.find(index)) else {
+            return cx.with(|world| world.create_folio(file, index, hint));
+        };
+        if !lock_folio(cx, file, index, folio).await {
+            continue;
+        }
+        wait_if_stable(cx, folio).await;
+        cx.with(|world| {
+            let order = u64::from(world.folios.at(folio).order.get());
+            world.step(Rule::FolioFound, [index.get(), order, 0, 0]);
+        });
+        return Ok(folio);
+    }
+}
+
+/// Waits for the lock and takes it; false if the folio left its place meanwhile.
+pub(crate) async fn lock_folio<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    index: PageIndex,
+    folio: FolioId,
+) -> bool {
+    let here = |world: &World<E>| world.file(file).mapping.find(index) == Some(folio);
+    if cx.with(|world| here(world) && world.has(folio, FolioFlags::LOCKED)) {
+        cx.with(|world| {
+            let pos = world.folio_pos(folio).get();
+            world.step(Rule::WaitsForLock, [pos, 0, 0, 0]);
+        });
+    }
+    cx.wait(|world| {
+        if !here(world) {
+            return Some(false);
+        }
+        if world.has(folio, FolioFlags::LOCKED) {
+            return None;
+        }
+        world.raise(folio, FolioFlags::LOCKED);
+        Some(true)
+    })
+    .await
+}
+
+/// Where the device reads folio memory later, a folio under writeback is not written into
+/// (`folio_wait_stable`).
+async fn wait_if_stable<E: Env>(cx: &Cx<'_, E>, folio: FolioId) {
+    let must =
+        |world: &World<E>| world.config.stable_writes && world.has(folio, FolioFlags::WRITEBACK);
+    if cx.with(|world| must(world)) {
+        cx.with(|world| {
+            let pos = world.folio_pos(folio).get();
+            world.step(Rule::WaitsForWriteback, [pos, 0, 0, 0]);
+        });
+        cx.wait(|world| (!must(world)).then_some(())).await;
+    }
+}
+
+/// Makes valid what the write does not cover of the blocks that it touches
+/// (`__iomap_write_begin`): a block is read only if the device has data for it, and then the whole
+/// run of blocks that are not uptodate.
+async fn fill_edges<E: Env>(
+    cx: &Cx<'_, E>,
+    mapping: &Mapping,
+    folio: FolioId,
+    pos: Pos,
+    bytes: Bytes,
+) -> Result<(), Errno> {
+    let source = *mapping.source();
+    let Some((write, mut at, end)) = cx.with(|world| world.edges_of(folio, pos, bytes)) else {
+        return Ok(());
+    };
+    while at < end {
+        let run = cx.with(|world| world.next_run(folio, FileRange::between(at, end)));
+        if run.is_empty() {
+            break;
+        }
+        at = run.end();
+        let edge_kept = run.start() < write.start() || write.end() < run.end();
+        let step =
+            |rule, extra| cx.with(|w| w.step(rule, [run.start().get(), run.len().get(), extra, 0]));
+        if !edge_kept {
+            step(Rule::RunOverwritten, 0);
+            continue;
+        }
+        let zeroed = cx.with(|world| world.needs_zeroing(folio, &source, run.start()));
+        if zeroed {
+            cx.with(|world| world.zero_outside(folio, run, write));
+            step(Rule::RunZeroed, source.kind.code());
+        } else {
+            step(Rule::RunRead, 0);
+            let addr = source.addr_of(run.start()).ok_or(Errno::Io)?;
+            read_run(cx, folio, run, addr).await?;
+        }
+        cx.with(|world| {
+            let offset = Offset::ZERO + run.start().since(world.folio_pos(folio));
+            world.set_range_uptodate(folio, offset, run.len());
+        });
+    }
+    Ok(())
+}
+
+/// Reads part of a locked folio and waits for it (`iomap_bio_read_folio_range_sync`).
+async fn read_run<E: Env>(
+    cx: &Cx<'_, E>,
+    folio: FolioId,
+    run: FileRange,
+    addr: DevAddr,
+) -> Result<(), Errno> {
+    let bio = cx.with(|world| {
+        let head = BioHead { sync: true, ..world.read_head(folio) };
+        let bio = world.new_bio(head, addr, Purpose::SyncRead);
+        let offset = Offset::ZERO + run.start().since(world.folio_pos(folio));
+        world.add_to_bio(bio, folio, offset, run.len(), 1).expect("an empty bio takes one piece");
+        world.count(Counter::ReadForModify, run.len().get());
+        world.submit_bio(bio, BioEnd::SyncRead);
+        bio
+    });
+    cx.wait(|world| world.take_sync_result(bio)).await
+}
+
+impl<E: Env> World<E> {
+    /// The result of a read that somebody waited for, once it has ended.
+    fn take_sync_result(&mut self, bio: crate::units::BioId) -> Option<Result<(), Errno>> {
+        use crate::trace::sink::Sink;
+        let entry = self.bio(bio);
+        if !matches!(entry.state, BioState::Done | BioState::Failed) {
+            return None;
+        }
+        let result = entry.error.map_or(Ok(()), Err);
+        if !E::Sink::ON {
+            self.bios.remove(&bio);
+        }
+        Some(result)
+    }
+    /// Head of a read bio for a folio.
+    pub(crate) fn read_head(&self, folio: FolioId) -> BioHead {
+        BioHead {
+            op: BioOp::Read,
+            sync: false,
+            readahead: false,
+            fua: false,
+            unwritten: false,
+            shared: false,
+            file: self.folios.at(folio).file(),
+        }
+    }
+    /// Into how large pieces a write is cut.
+    fn write_chunk(&self) -> Bytes {
+        let geometry = self.geometry();
+        match self.behaviours().write_chunk {
+            WriteChunk::Page => geometry.folio_size(geometry.min_order()),
+            WriteChunk::MaxOrder => MAX_CHUNK.max(geometry.max_folio_size()),
+            WriteChunk::MappingMax => geometry.max_folio_size(),
+        }
+    }
+    fn create_folio(
+        &mut self,
+        file: FileId,
+        index: PageIndex,
+        hint: Bytes,
+    ) -> Result<FolioId, Errno> {
+        let geometry = self.geometry();
+        let wanted = match self.behaviours().write_chunk {
+            WriteChunk::Page => Order::ZERO,
+            WriteChunk::MaxOrder | WriteChunk::MappingMax => geometry.order_floor(hint),
+        };
+        let index = crate::geometry::Geometry::align_index(index, geometry.min_order());
+        let order = self.order_that_fits(file, index, wanted);
+        let folio = self.add_folio(file, index, order)?;
+        let args = [u64::from(order.get()), index.get(), hint.get(), 0];
+        self.step(Rule::FolioMade, args);
+        Ok(folio)
+    }
+    /// What must be looked at before a write may copy: the write inside the folio and the blocks it
+    /// touches; none if nothing must.
+    fn edges_of(
+        &mut self,
+        folio: FolioId,
+        pos: Pos,
+        bytes: Bytes,
+    ) -> Option<(FileRange, Pos, Pos)> {
+        let whole = self.folio_range(folio);
+        let write = FileRange::between(pos, pos + bytes).intersect(whole);
+        if write == whole {
+            self.step(Rule::WholeFolio, [0; 4]);
+            return None;
+        }
+        self.ensure_state(folio);
+        if self.has(folio, FolioFlags::UPTODATE) {
+            self.step(Rule::AlreadyUptodate, [0; 4]);
+            return None;
+        }
+        let blocks = self.geometry().block_range(write).intersect(whole);
+        Some((write, blocks.start(), blocks.end()))
+    }
+    /// The first run of blocks in `range` that are not uptodate, on one side of EOF's block only
+    /// (`iomap_adjust_read_range`); empty if there is none.
+    pub(crate) fn next_run(&self, folio: FolioId, range: FileRange) -> FileRange {
+        let geometry = self.geometry();
+        let start = self.folio_pos(folio);
+        let offset = Offset::ZERO + range.start().since(start);
+        let (first, end) = self.blocks_touched(offset, range.len());
+        let (from, to) = match self.state(folio) {
+            Some(state) => {
+                let from = state.uptodate.next_clear(first, end);
+                (from, state.uptodate.next_set(from, end))
+            }
+            None => (first, end),
+        };
+        let pos_of = |block: u32| {
+            let block = crate::units::BlockNo::new(u64::from(block));
+            start + geometry.block_offset(block).since(Offset::ZERO)
+        };
+        let run = FileRange::between(pos_of(from).max(range.start()), pos_of(to).min(range.end()));
+        let size = self.file(self.folios.at(folio).file()).size;
+        let eof = geometry.round_up_block(size);
+        if run.start() < eof && eof < run.end() && range.start() <= size {
+            return FileRange::between(run.start(), eof);
+        }
+        run
+    }
+    /// Whether the device has no data for the block at `pos` (`iomap_block_needs_zeroing`).
+    pub(crate) fn needs_zeroing(
+        &self,
+        folio: FolioId,
+        source: &crate::iomap::Iomap,
+        pos: Pos,
+    ) -> bool {
+        let size = self.file(self.folios.at(folio).file()).size;
+        source.kind != MapType::Mapped || source.new || pos >= size
+    }
+    /// Zeroes the part of `run` that the write does not cover.
+    fn zero_outside(&mut self, folio: FolioId, run: FileRange, write: FileRange) {
+        let start = self.folio_pos(folio);
+        let offset = |pos: Pos| Offset::ZERO + pos.since(start);
+        let head = FileRange::between(run.start(), write.start().min(run.end()));
+        let tail = FileRange::between(write.end().max(run.start()), run.end());
+        for part in [head, tail] {
+            self.zero_bytes(folio, offset(part.start()), offset(part.end()));
+        }
+    }
+    /// Marks what was copied valid and dirty; false if the copy cannot be used
+    /// (`iomap_write_end`).
+    pub(crate) fn write_end(
+        &mut self,
+        folio: FolioId,
+        offset: Offset,
+        len: Bytes,
+        copied: Bytes,
+    ) -> bool {
+        let pos = self.folio_pos(folio) + offset.since(Offset::ZERO);
+        if copied < len && !self.has(folio, FolioFlags::UPTODATE) {
+            self.step(Rule::CopyRejected, [pos.get(), len.get(), copied.get(), 0]);
+            return false;
+        }
+        self.set_range_uptodate(folio, offset, len);
+        let dirty = match self.behaviours().dirty_tracking {
+            DirtyTracking::PerBlockRfc2 => Some(len),
+            DirtyTracking::PerBlock => Some(copied),
+            DirtyTracking::PerFolio => None,
+        };
+        if let Some(dirty) = dirty {
+            let blocks = self.blocks_touched(offset, dirty);
+            self.set_blocks(folio, Half::Dirty, blocks, true);
+        }
+        let blocks = self.blocks_touched(offset, copied);
+        self.set_blocks(folio, Half::Asked, blocks, true);
+        let last = blocks.1.saturating_sub(1).max(blocks.0);
+        self.step(Rule::BitsSet, [u64::from(blocks.0), u64::from(last), 0, 0]);
+        self.dirty_folio(folio);
+        true
+    }
+    /// `i_size` follows what was written, before the folio is unlocked.
+    fn grow(&mut self, file: FileId, end: Pos) {
+        let size = self.file(file).size;
+        if end > size {
+            self.set_size(file, end);
+            self.step(Rule::SizeMoved, [size.get(), end.get(), 0, 0]);
+        }
+    }
+    /// Releases a folio's lock.
+    pub(crate) fn unlock(&mut self, folio: FolioId) {
+        self.lower(folio, FolioFlags::LOCKED);
+    }
+    /// A write failed: what it put into the cache beyond EOF goes again (`iomap_write_failed`).
+    fn write_failed(&mut self, file: FileId, range: FileRange) {
+        let size = self.file(file).size;
+        if range.end() <= size {
+            return;
+        }
+        let geometry = self.geometry();
+        let from = range.start().max(size);
+        let mut index = geometry.page_floor(from);
+        let end = geometry.page_ceil(range.end());
+        while index < end {
+            let found = self.file(file).mapping.find(index);
+            index += crate::units::Pages::new(1);
+            let Some(folio) = found else { continue };
+            let whole = self.folio_range(folio);
+            let busy = FolioFlags::LOCKED | FolioFlags::WRITEBACK | FolioFlags::DIRTY;
+            let free = self.folios.at(folio).flags.get() & busy.get() == 0;
+            if whole.start() >= from && free {
+                self.remove_folio(folio);
+            } else if whole.start() < from {
+                let offset = Offset::ZERO + from.since(whole.start());
+                let stop = Offset::ZERO + range.end().min(whole.end()).since(whole.start());
+                self.zero_bytes(folio, offset, stop);
+            }
+        }
+    }
+    /// Asks the file system for a mapping.
+    pub(crate) fn begin(
+        &mut self,
+        file: FileId,
+        range: FileRange,
+        intent: Intent,
+    ) -> Result<Mapping, Errno> {
+        self.count(Counter::BeginCalls, 1);
+        let got = self.file_mut(file).provider.begin(range, intent);
+        self.note_extents(file);
+        if let Ok(mapping) = &got {
+            let map = &mapping.iomap;
+            self.require(map.range.start() <= range.start(), 10, range.start());
+            self.require(!map.range.is_empty(), 11, range.start());
+            self.require(map.range.end() > range.start(), 12, range.start());
+            let addr = map.addr.map_or(u64::MAX, DevAddr::get);
+            let args = [map.range.start().get(), map.range.len().get(), map.kind.code(), addr];
+            self.step(Rule::Mapped, args);
+        }
+        got
+    }
+    /// Tells the file system how far a mapping was used.
+    fn end_mapping(&mut self, file: FileId, mapping: &Mapping, asked: FileRange, used: Pos) {
+        let geometry = self.geometry();
+        let Self { files, folios, states, .. } = self;
+        let inode = &mut files[file.get() as usize];
+        let cached = &inode.mapping;
+        let size = inode.size;
+        let dirty = |pos: Pos| {
+            let Some(id) = cached.find(geometry.page_floor(pos)).filter(|_| pos < size) else {
+                return false;
+            };
+            let folio = folios.at(id);
+            let block =
+                geometry.block_floor(Offset::ZERO + pos.since(geometry.page_pos(folio.index)));
+            folio.flags.has(FolioFlags::DIRTY)
+                && (folio.ifs == crate::cache::folio::NO_IFS
+                    || states.get(folio.ifs).asked.get(block.get() as u32))
+        };
+        let released = inode.provider.end(mapping, asked, used, dirty);
+        self.note_extents(file);
+        if let Some(range) = released {
+            self.step(Rule::Released, [range.start().get(), range.len().get(), 0, 0]);
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! The world: every file, folio, bio and counter of one engine, as plain data.
+//!
+//! All changes go through methods that also note the old and the new value for the trace. Where the
+//! sink records nothing (`Sink::ON` is false) these notes are not compiled at all.
+
+use crate::behaviour::Behaviours;
+use crate::block::bio::{Bio, BioEnd, BioState};
+use crate::cache::folio::{Folio, FolioFlags, NO_IFS, Slab};
+use crate::cache::frame_alloc::{FrameAllocator, FramePolicy};
+use crate::cache::ifs::{Half, Ifs};
+use crate::cache::mapping::Mapping;
+use crate::counters::{Counter, Counters};
+use crate::errno::Errno;
+use crate::frames::FrameStore;
+use crate::fs::{Provider, SpaceAllocator};
+use crate::geometry::Geometry;
+use crate::iomap::Iomap;
+use crate::ops::{OpKind, OpResult};
+use crate::trace::delta::{Delta, DeltaKind};
+use crate::trace::model::FileState;
+use crate::trace::rule::Rule;
+use crate::trace::sink::Sink;
+use crate::trace::step::{Context, Step};
+use crate::units::{BioId, BlockNo, Bytes, FileId, FileRange, FolioId, OpId, Pos, TaskId, Time};
+use std::collections::{BTreeMap, VecDeque};
+
+/// What a host chooses: where steps go, and who owns the memory of the cache.
+pub trait Env {
+    /// Where steps go.
+    type Sink: Sink;
+    /// Memory of the cache.
+    type Frames: FrameStore;
+}
+
+/// Sizes and rules of a world.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Page, block and folio sizes.
+    pub geometry: Geometry,
+    /// Every switch.
+    pub behaviours: Behaviours,
+    /// A folio under writeback is not written into. On where the device reads the memory later.
+    pub stable_writes: bool,
+    /// Which page frames folios get.
+    pub frames: FramePolicy,
+    /// Where new blocks lie.
+    pub space: SpaceAllocator,
+}
+
+/// What the host must do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// Carry out a bio, then call `handle_bio_end`.
+    Submit(Bio),
+    /// Make everything that completed before durable, then call `handle_flush_end`.
+    Flush(FlushId),
+    /// Set the size of the file that stands for the device, then call `handle_flush_end`.
+    SetSize(FlushId, FileId, Bytes),
+}
+
+/// A flush, or a change of the target's size, that the host was asked for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct FlushId(pub(crate) u32);
+
+/// A file: its sizes, its cache, where its bytes lie, and its errors.
+#[derive(Clone, Debug)]
+pub struct Inode {
+    pub(crate) size: Pos,
+    pub(crate) disk_size: Pos,
+    pub(crate) mapping: Mapping,
+    pub(crate) provider: Provider,
+    /// The file of the host is as long as its last block: set to `i_size` before a flush.
+    pub(crate) sized_target: bool,
+    /// Errors recorded so far, the last one, and how many were reported to this file.
+    pub(crate) errors: u32,
+    pub(crate) last_error: Errno,
+    pub(crate) reported: u32,
+    /// When it last went from clean to dirty.
+    pub(crate) dirtied: Option<u64>,
+}
+
+/// Why a bio exists: decides what its completion does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Purpose {
+    /// Fills folios that are locked until it ends.
+    ReadFolio,
+    /// A writer waits for it.
+    SyncRead,
+    /// Writes dirty ranges of folios.
+    Ioend,
+}
+
+/// A bio with what the engine knows of it.
+#[derive(Clone, Debug)]
+pub(crate) struct BioEntry {
+    pub(crate) bio: Bio,
+    pub(crate) purpose: Purpose,
+    pub(crate) state: BioState,
+    pub(crate) end: BioEnd,
+    pub(crate) error: Option<Errno>,
+}
+
+/// An operation that runs, or ended a moment ago.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OpEntry {
+    pub(crate) kind: OpKind,
+    pub(crate) task: TaskId,
+    pub(crate) file: FileId,
+    pub(crate) pos: Pos,
+    pub(crate) len: Bytes,
+    pub(crate) result: Option<OpResult>,
+}
+
+/// On whose behalf the engine works right now.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Caller {
+    pub(crate) task: TaskId,
+    pub(crate) op: Option<OpId>,
+    pub(crate) context: Context,
+}
+
+/// Everything.
+pub struct World<E: Env> {
+    pub(crate) config: Config,
+    pub(crate) memory: E::Frames,
+    pub(crate) pfns: FrameAllocator,
+    pub(crate) folios: Slab<Folio>,
+    pub(crate) states: Slab<Ifs>,
+    pub(crate) files: Vec<Inode>,
+    pub(crate) bios: BTreeMap<BioId, BioEntry>,
+    pub(crate) ops: BTreeMap<OpId, OpEntry>,
+    pub(crate) effects: VecDeque<Effect>,
+    pub(crate) flushes: BTreeMap<FlushId, Option<Result<(), Errno>>>,
+    pub(crate) counters: Counters,
+    pub(crate) now: Time,
+    pub(crate) caller: Caller,
+    pub(crate) next_bio: u32,
+    pub(crate) next_op: u32,
+    pub(crate) next_flush: u32,
+    pub(crate) dirty_clock: u64,
+    sink: E::Sink,
+    pending: Vec<Delta>,
+}
+
+impl<E: Env> World<E> {
+    /// A world without files.
+    pub(crate) fn new(config: Config, memory: E::Frames, sink: E::Sink) -> Self {
+        let pfns = FrameAllocator::new(config.frames.clone());
+        Self {
+            config,
+            memory,
+            pfns,
+            folios: Slab::default(),
+            states: Slab::default(),
+            files: Vec::new(),
+            bios: BTreeMap::new(),
+            ops: BTreeMap::new(),
+            effects: VecDeque::new(),
+            flushes: BTreeMap::new(),
+            counters: Counters::default(),
+            now: Time::ZERO,
+            caller: Caller { task: TaskId::new(0), op: None, context: Context::Task },
+            next_bio: 0,
+            next_op: 0,
+            next_flush: 0,
+            dirty_clock: 0,
+            sink,
+            pending: Vec::new(),
+        }
+    }
+    pub(crate) const fn geometry(&self) -> Geometry {
+        self.config.geometry
+    }
+    pub(crate) const fn behaviours(&self) -> Behaviours {
+        self.config.behaviours
+    }
+    pub(crate) fn file(&self, id: FileId) -> &Inode {
+        &self.files[id.get() as usize]
+    }
+    pub(crate) fn file_mut(&mut self, id: FileId) -> &mut Inode {
+        &mut self.files[id.get() as usize]
+    }
+    /// What the sink has taken so far.
+    pub const fn sink(&self) -> &E::Sink {
+        &self.sink
+    }
+    pub(crate) fn into_sink(self) -> E::Sink {
+        self.sink
+    }
+
+    /// Notes a change for the step that comes next.
+    pub(crate) fn note(&mut self, kind: DeltaKind, object: u32, aux: u32, old: u64, new: u64) {
+        if E::Sink::ON && old != new {
+            self.pending.push(Delta { kind, object, aux, old, new });
+        }
+    }
+    /// Ends a step: `rule` fired with these inputs, and made the changes noted since the last one.
+    pub(crate) fn step(&mut self, rule: Rule, args: [u64; 4]) {
+        if E::Sink::ON {
+            let Caller { task, op, context } = self.caller;
+            let step = Step { time: self.now, task, op, context, rule, args };
+            self.sink.take(step, &self.pending);
+            self.pending.clear();
+        }
+    }
+    /// Runs `work` as if in another context.
+    pub(crate) fn in_context<T>(
+        &mut self,
+        context: Context,
+        work: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let before = core::mem::replace(&mut self.caller.context, context);
+        let out = work(self);
+        self.caller.context = before;
+        out
+    }
+    /// A numbered invariant (ARCHITECTURE) that must hold at `pos`. A broken one is counted and
+    /// becomes a step; tests and debug builds stop there.
+    pub(crate) fn require(&mut self, holds: bool, number: u8, pos: Pos) {
+        if !holds {
+            self.count(Counter::BrokenInvariants, 1);
+            self.step(Rule::InvariantBroken, [u64::from(number), pos.get(), 0, 0]);
+            debug_assert!(holds, "invariant I{number} is broken at {pos}");
+        }
+    }
+
+    pub(crate) fn count(&mut self, counter: Counter, n: u64) {
+        let old = self.counters.get(counter);
+        *self.counters.slot(counter.code()).expect("a counter of ours") = old + n;
+        self.note(DeltaKind::Counter, counter.code(), 0, old, old + n);
+    }
+    pub(crate) fn set_size(&mut self, id: FileId, size: Pos) {
+        let old = core::mem::replace(&mut self.file_mut(id).size, size);
+        self.note(DeltaKind::FileSize, id.get(), 0, old.get(), size.get());
+    }
+    pub(crate) fn set_disk_size(&mut self, id: FileId, size: Pos) {
+        let old = core::mem::replace(&mut self.file_mut(id).disk_size, size);
+        self.note(DeltaKind::FileDiskSize, id.get(), 0, old.get(), size.get());
+    }
+    pub(crate) fn set_flags(&mut self, id: FolioId, flags: FolioFlags) {
+        let old = core::mem::replace(&mut self.folios.at_mut(id).flags, flags);
+        self.note(DeltaKind::FolioFlags, id.get(), 0, old.get(), flags.get());
+    }
+    pub(crate) fn raise(&mut self, id: FolioId, flag: FolioFlags) {
+        self.set_flags(id, self.folios.at(id).flags.with(flag));
+    }
+    pub(crate) fn lower(&mut self, id: FolioId, flag: FolioFlags) {
+        self.set_flags(id, self.folios.at(id).flags.without(flag));
+    }
+    pub(crate) fn has(&self, id: FolioId, flag: FolioFlags) -> bool {
+        self.folios.at(id).flags.has(flag)
+    }
+    /// The block state of a folio, if it has any.
+    pub(crate) fn state(&self, id: FolioId) -> Option<&Ifs> {
+        let row = self.folios.at(id).ifs;
+        (row != NO_IFS).then(|| self.states.get(row))
+    }
+    pub(crate) fn state_mut(&mut self, id: FolioId) -> Option<&mut Ifs> {
+        let row = self.folios.at(id).ifs;
+        (row != NO_IFS).then(|| self.states.get_mut(row))
+    }
+    /// Sets or clears the blocks `[start, end)` of one bitmap of a folio with block state.
+    pub(crate) fn set_blocks(&mut self, id: FolioId, half: Half, range: (u32, u32), on: bool) {
+        let (start, end) = range;
+        let Some(state) = self.state_mut(id) else { return };
+        if start >= end {
+            return;
+        }
+        let bits = state.half_mut(half);
+        if !E::Sink::ON {
+            if on {
+                bits.set(start, end)
+            } else {
+                bits.clear(start, end)
+            }
+            return;
+        }
+        let words = (start / crate::bits::WORD) as usize..=((end - 1) / crate::bits::WORD) as usize;
+        let before: Vec<u64> = words.clone().map(|at| bits.word(at)).collect();
+        if on {
+            bits.set(start, end)
+        } else {
+            bits.clear(start, end)
+        }
+        let after: Vec<u64> = words.clone().map(|at| bits.word(at)).collect();
+        for (at, (old, new)) in words.zip(before.into_iter().zip(after)) {
+            self.note(kind_of(half), id.get(), at as u32, old, new);
+        }
+    }
+    pub(crate) fn set_read_pending(&mut self, id: FolioId, pending: Bytes) {
+        let Some(state) = self.state_mut(id) else { return };
+        let old = core::mem::replace(&mut state.read_pending, pending);
+        self.note(DeltaKind::FolioReadPending, id.get(), 0, old.get(), pending.get());
+    }
+    pub(crate) fn set_write_pending(&mut self, id: FolioId, pending: Bytes) {
+        let Some(state) = self.state_mut(id) else { return };
+        let old = core::mem::replace(&mut state.write_pending, pending);
+        self.note(DeltaKind::FolioWritePending, id.get(), 0, old.get(), pending.get());
+    }
+    /// Notes what a provider changed in the extent list of a file.
+    pub(crate) fn note_extents(&mut self, id: FileId) {
+        let changes = self.file_mut(id).provider.take_changes();
+        if !E::Sink::ON {
+            return;
+        }
+        let geometry = self.geometry();
+        for (block, old, new) in changes {
+            let words = |extent: Option<crate::fs::extent_map::Extent>| {
+                extent.map_or((0, 0), |extent| {
+                    let len = geometry.blocks_bytes(extent.len);
+                    (len.get(), FileState::pack_extent(extent.state, extent.addr))
+                })
+            };
+            let ((old_len, old_at), (new_len, new_at)) = (words(old), words(new));
+            self.note(DeltaKind::ExtentLen, id.get(), block.get() as u32, old_len, new_len);
+            self.note(DeltaKind::ExtentAt, id.get(), block.get() as u32, old_at, new_at);
+        }
+    }
+
+    /// Opens a file of `size` bytes whose bytes lie where `provider` says. `sized_target` is for a
+    /// file of the host that stands for the device: it is set to the file's size before a flush.
+    pub(crate) fn open(&mut self, size: Pos, provider: Provider, sized_target: bool) -> FileId {
+        let id = FileId::new(self.files.len() as u32);
+        self.files.push(Inode {
+            size: Pos::ZERO,
+            disk_size: Pos::ZERO,
+            mapping: Mapping::default(),
+            provider,
+            sized_target,
+            errors: 0,
+            last_error: Errno::Io,
+            reported: 0,
+            dirtied: None,
+        });
+        self.note(DeltaKind::FileOpen, id.get(), 0, 0, 1);
+        self.set_size(id, size);
+        self.set_disk_size(id, size);
+        let geometry = self.geometry();
+        drop(self.file_mut(id).provider.take_changes());
+        for extent in self.file(id).provider.extents(geometry) {
+            let (block, len, at) = extent_words(geometry, &extent);
+            self.note(DeltaKind::ExtentLen, id.get(), block, 0, len);
+            self.note(DeltaKind::ExtentAt, id.get(), block, 0, at);
+        }
+        self.step(Rule::FileOpened, [u64::from(id.get()), size.get(), 0, 0]);
+        id
+    }
+    /// Bytes `[0, size)` of a file, as a range.
+    pub(crate) fn whole(&self, id: FileId) -> FileRange {
+        FileRange::between(Pos::ZERO, self.file(id).size)
+    }
+}
+
+/// First block, length and place of an extent as the trace packs them.
+pub(crate) fn extent_words(geometry: Geometry, extent: &Iomap) -> (u32, u64, u64) {
+    let block: BlockNo = geometry.file_block_floor(extent.range.start());
+    let at = FileState::pack_extent(extent.kind, extent.addr);
+    (block.get() as u32, extent.range.len().get(), at)
+}
+
+pub(crate) const fn kind_of(half: Half) -> DeltaKind {
+    match half {
+        Half::Uptodate => DeltaKind::FolioUptodate,
+        Half::Dirty => DeltaKind::FolioDirty,
+        Half::Asked => DeltaKind::FolioAsked,
+        Half::Waste => DeltaKind::FolioWaste,
+    }
+}

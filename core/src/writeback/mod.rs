@@ -1,0 +1,126 @@
+//! Writeback: from dirty folios to ioends and bios.
+
+mod folio;
+mod ioend;
+
+use crate::block::bio::BioEnd;
+use crate::cache::folio::FolioFlags;
+use crate::cache::mapping::Tag;
+use crate::engine::Cx;
+use crate::errno::Errno;
+use crate::ops::write::lock_folio;
+use crate::trace::rule::Rule;
+use crate::units::{BioId, Bytes, FileId, FileRange, FolioId, PageIndex};
+use crate::world::{Env, World};
+
+/// How thorough a writeback is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SyncMode {
+    /// As much as goes without waiting; stops at an error.
+    None,
+    /// Everything that was dirty when it began; goes on after errors.
+    All,
+}
+
+/// What a writeback is asked to do (`writeback_control`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Walk {
+    /// Which file.
+    pub(crate) file: FileId,
+    /// Folios that touch this range.
+    pub(crate) range: FileRange,
+    /// How thorough.
+    pub(crate) mode: SyncMode,
+    /// The flusher does it: bios are not sync.
+    pub(crate) worker: bool,
+}
+
+/// A writeback that is under way (`iomap_writepage_ctx`).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ctx {
+    pub(crate) walk: Walk,
+    /// The ioend that more may be added to, with the folios that it holds whole.
+    pub(crate) open: Option<BioId>,
+    pub(crate) folios: u32,
+}
+
+/// Writes the dirty folios of a range in ascending order (`iomap_writepages` over
+/// `writeback_iter`).
+pub(crate) async fn write_pages<E: Env>(cx: &Cx<'_, E>, walk: Walk) -> Result<(), Errno> {
+    let tag = if walk.mode == SyncMode::All { Tag::ToWrite } else { Tag::Dirty };
+    let (mut index, end) = cx.with(|world| world.start_walk(&walk));
+    let mut ctx = Ctx { walk, open: None, folios: 0 };
+    let mut result = Ok(());
+    while let Some(folio) =
+        cx.with(|world| world.file(walk.file).mapping.next_tagged(tag, index, end))
+    {
+        let at = cx.with(|world| world.folios.at(folio).index);
+        index = cx.with(|world| world.folios.at(folio).end_index());
+        if !lock_folio(cx, walk.file, at, folio).await {
+            continue;
+        }
+        if !ready_to_write(cx, &walk, folio).await {
+            continue;
+        }
+        let one = cx.with(|world| world.writeback_folio(&mut ctx, folio));
+        result = result.and(one);
+        if result.is_err() && walk.mode == SyncMode::None {
+            break;
+        }
+    }
+    cx.with(|world| {
+        if let Some(open) = ctx.open.take() {
+            world.submit_bio(open, BioEnd::LastRange);
+        }
+        let inode = world.file_mut(walk.file);
+        if !inode.mapping.tagged(Tag::Dirty) {
+            inode.dirtied = None;
+        }
+    });
+    result
+}
+
+/// Whether a locked folio is to be written now; unlocks it if not. Waits for a writeback that is
+/// under way if the mode says so (`folio_prepare_writeback`).
+async fn ready_to_write<E: Env>(cx: &Cx<'_, E>, walk: &Walk, folio: FolioId) -> bool {
+    let skip = cx.with(|world| {
+        let busy = world.has(folio, FolioFlags::WRITEBACK) && walk.mode == SyncMode::None;
+        !world.has(folio, FolioFlags::DIRTY) || busy
+    });
+    if skip {
+        cx.with(|world| {
+            world.drop_towrite(walk, folio);
+            world.unlock(folio);
+        });
+        return false;
+    }
+    if cx.with(|world| world.has(folio, FolioFlags::WRITEBACK)) {
+        cx.with(|world| {
+            let pos = world.folio_pos(folio).get();
+            world.step(Rule::WaitsForWriteback, [pos, 0, 0, 0]);
+        });
+        cx.wait(|world| (!world.has(folio, FolioFlags::WRITEBACK)).then_some(())).await;
+    }
+    true
+}
+
+impl<E: Env> World<E> {
+    fn start_walk(&mut self, walk: &Walk) -> (PageIndex, PageIndex) {
+        let geometry = self.geometry();
+        let first = geometry.page_floor(walk.range.start());
+        let end = geometry.page_ceil(walk.range.end());
+        if walk.mode == SyncMode::All {
+            self.file_mut(walk.file).mapping.tag_for_writeback(first, end);
+        }
+        (first, end)
+    }
+    fn drop_towrite(&mut self, walk: &Walk, folio: FolioId) {
+        let index = self.folios.at(folio).index;
+        self.file_mut(walk.file).mapping.set_tag(Tag::ToWrite, index, false);
+    }
+    /// Bytes of `[from, to)` of a folio's blocks that the application changed.
+    pub(crate) fn asked_bytes(&self, folio: FolioId, first: u32, end: u32) -> Bytes {
+        let blocks = self.state(folio).map_or(end - first, |state| state.asked.count(first, end));
+        self.geometry().blocks_bytes(crate::units::Blocks::new(u64::from(blocks)))
+    }
+}

@@ -1,0 +1,187 @@
+//! What the tests of the engine share: worlds, random scripts, a plain array as the model of a file.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use folioscope_core::behaviour::Behaviours;
+use folioscope_core::cache::frame_alloc::FramePolicy;
+use folioscope_core::device::sim::{Sim, Timing};
+use folioscope_core::engine::{Engine, WriteFlags, drive};
+use folioscope_core::frames::{Fill, HeapFrames};
+use folioscope_core::fs::blockdev::BlockDev;
+use folioscope_core::fs::extents::Extents;
+use folioscope_core::fs::{Provider, SpaceAllocator};
+use folioscope_core::geometry::Geometry;
+use folioscope_core::trace::header::{Header, Source};
+use folioscope_core::trace::sink::Sink;
+use folioscope_core::units::{Bytes, DevAddr, FileId, Nanos, Order, Pos, TaskId};
+use folioscope_core::world::{Config, Env};
+use proptest::prelude::*;
+use std::marker::PhantomData;
+
+pub const TASK: TaskId = TaskId::new(1);
+
+/// Heap memory and any sink.
+pub struct Host<S>(PhantomData<S>);
+
+impl<S: Sink> Env for Host<S> {
+    type Sink = S;
+    type Frames = HeapFrames;
+}
+
+/// Sizes of a world: page, block, largest order.
+pub fn geometry(page: u64, block: u64, order: u8) -> Geometry {
+    Geometry::new(Bytes::new(page), Bytes::new(block), Order::new(order)).expect("sizes fit")
+}
+
+/// Which provider a test uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Extents,
+    BlockDev,
+}
+
+/// One world under test.
+pub struct Rig<S: Sink> {
+    pub engine: Engine<Host<S>>,
+    pub sim: Sim,
+    pub file: FileId,
+}
+
+impl<S: Sink> Rig<S> {
+    pub fn new(geometry: Geometry, behaviours: Behaviours, kind: Kind, sink: S) -> Self {
+        Self::with_timing(geometry, behaviours, kind, sink, Timing::Ram)
+    }
+    pub fn with_timing(
+        geometry: Geometry,
+        behaviours: Behaviours,
+        kind: Kind,
+        sink: S,
+        timing: Timing,
+    ) -> Self {
+        let config = Config {
+            geometry,
+            behaviours,
+            stable_writes: true,
+            frames: FramePolicy::Scattered,
+            space: SpaceAllocator::new(DevAddr::new(1 << 20), None),
+        };
+        let engine = Engine::new(config, HeapFrames::new(geometry.page_size()), sink);
+        let provider = match kind {
+            Kind::Extents => Provider::Extents(Extents::new(geometry)),
+            Kind::BlockDev => Provider::BlockDev(BlockDev::new(Bytes::new(1 << 20))),
+        };
+        let file = engine.open(Pos::ZERO, provider);
+        Self { engine, sim: Sim::new(timing), file }
+    }
+    pub fn write(&mut self, pos: u64, len: u64, byte: u8, dsync: bool) -> u64 {
+        let mut source = Fill { byte, len: Bytes::new(len) };
+        let op =
+            self.engine.pwrite(TASK, self.file, Pos::new(pos), &mut source, WriteFlags { dsync });
+        let done = drive(&self.engine, &mut self.sim, op).expect("nothing hangs");
+        done.0.expect("writes succeed").get()
+    }
+    pub fn read(&mut self, pos: u64, len: u64) -> Vec<u8> {
+        let mut buffer = vec![0xee; len as usize];
+        let mut dest = buffer.as_mut_slice();
+        let op = self.engine.pread(TASK, self.file, Pos::new(pos), &mut dest);
+        let done = drive(&self.engine, &mut self.sim, op).expect("nothing hangs");
+        buffer.truncate(done.0.expect("reads succeed").get() as usize);
+        buffer
+    }
+    pub fn fsync(&mut self) {
+        let op = self.engine.fsync(TASK, self.file, false);
+        drive(&self.engine, &mut self.sim, op).expect("nothing hangs").0.expect("fsync succeeds");
+    }
+    pub fn syncfs(&mut self) {
+        let op = self.engine.syncfs(TASK);
+        drive(&self.engine, &mut self.sim, op).expect("nothing hangs").0.expect("syncfs succeeds");
+    }
+    pub fn durable(&self) -> Vec<u8> {
+        self.sim.durable_bytes(&self.engine, self.file)
+    }
+    pub fn run(&mut self, script: &[Op], model: &mut Vec<u8>) {
+        for (at, op) in script.iter().enumerate() {
+            let byte = at as u8 + 1;
+            match *op {
+                Op::Write(pos, len, dsync) => {
+                    assert_eq!(self.write(pos, len, byte, dsync), len);
+                    if len > 0 {
+                        let end = (pos + len) as usize;
+                        if model.len() < end {
+                            model.resize(end, 0);
+                        }
+                        model[pos as usize..end].fill(byte);
+                    }
+                }
+                Op::Read(pos, len) => {
+                    let end = ((pos + len) as usize).min(model.len());
+                    let want = &model[(pos as usize).min(end)..end];
+                    assert_eq!(self.read(pos, len), want, "read {len} at {pos}, op {at}");
+                }
+                Op::Fsync => {
+                    self.fsync();
+                    assert_eq!(self.durable(), *model, "what fsync made durable, op {at}");
+                }
+                Op::Syncfs => {
+                    self.syncfs();
+                    assert_eq!(self.durable(), *model, "what syncfs made durable, op {at}");
+                }
+            }
+            self.engine.look(|world| {
+                assert_eq!(world.broken_invariants(), [], "after op {at}: {op:?}");
+            });
+        }
+        let seen = folioscope_core::device::sim::peek_bytes(&self.engine, &self.sim, self.file);
+        assert_eq!(seen, *model, "what a look at the file shows");
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Op {
+    Write(u64, u64, bool),
+    Read(u64, u64),
+    Fsync,
+    Syncfs,
+}
+
+/// Scripts over a file of up to `limit` bytes.
+pub fn scripts(limit: u64, most: usize) -> impl Strategy<Value = Vec<Op>> {
+    let op = prop_oneof![
+        6 => (0..limit, 0..limit / 3, prop::bool::weighted(0.1))
+            .prop_map(|(pos, len, dsync)| Op::Write(pos, len, dsync)),
+        2 => (0..limit + 50, 0..limit).prop_map(|(pos, len)| Op::Read(pos, len)),
+        2 => Just(Op::Fsync),
+        1 => Just(Op::Syncfs),
+    ];
+    prop::collection::vec(op, 1..most)
+}
+
+pub fn header(geometry: Geometry, behaviours: Behaviours) -> Header {
+    Header {
+        engine: "test".to_owned(),
+        title: "test".to_owned(),
+        profile: "linux-6.18".to_owned(),
+        behaviours,
+        geometry,
+        source: Source::Simulated,
+    }
+}
+
+/// Worlds that the random tests run in: small pages, large folios, blocks below, at and above a page.
+pub fn geometries() -> [Geometry; 5] {
+    [
+        geometry(64, 16, 2),
+        geometry(16, 16, 3),
+        geometry(64, 16, 0),
+        geometry(16, 64, 4),
+        geometry(4096, 512, 3),
+    ]
+}
+
+pub fn queue() -> Timing {
+    Timing::Queue {
+        depth: 3,
+        latency: Nanos::new(10_000),
+        per_kib: Nanos::new(100),
+        flush: Nanos::new(50_000),
+    }
+}

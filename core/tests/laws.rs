@@ -1,0 +1,136 @@
+//! The laws of the trace and of the engine, as property tests.
+
+mod common;
+
+use common::{Kind, Rig, geometries, header, queue, scripts};
+use folioscope_core::behaviour::{Behaviours, DirtyTracking, PROFILES};
+use folioscope_core::trace::delta::Delta;
+use folioscope_core::trace::model::Model;
+use folioscope_core::trace::sink::{NoTrace, Sink};
+use folioscope_core::trace::step::Step;
+use folioscope_core::trace::timeline::{Recording, Timeline};
+use folioscope_core::trace::wire;
+use proptest::prelude::*;
+
+fn behaviours(at: usize) -> Behaviours {
+    let mut all: Vec<Behaviours> = PROFILES.iter().map(|profile| profile.behaviours).collect();
+    all.push(Behaviours { dirty_tracking: DirtyTracking::PerBlockRfc2, ..Behaviours::default() });
+    all[at % all.len()]
+}
+
+fn limit_of(at: usize) -> u64 {
+    if at == 4 { 40_000 } else { 700 }
+}
+
+/// Keeps the steps and folds them into a model at the same time.
+struct Folding {
+    recording: Recording,
+    model: Model,
+}
+
+impl Sink for Folding {
+    const ON: bool = true;
+    fn take(&mut self, step: Step, deltas: &[Delta]) {
+        self.recording.push(step, deltas);
+        for delta in deltas {
+            self.model.apply(delta).expect("the trace fits the state it changes");
+        }
+    }
+}
+
+fn record(at: usize, with: usize, kind: Kind, script: &[common::Op]) -> (Recording, Vec<u8>) {
+    let mut rig = Rig::new(geometries()[at], behaviours(with), kind, Recording::default());
+    let mut model = Vec::new();
+    rig.run(script, &mut model);
+    rig.fsync();
+    let durable = rig.durable();
+    assert_eq!(durable, model);
+    (rig.engine.into_sink(), durable)
+}
+
+fn cases() -> impl Strategy<Value = (usize, usize, Kind, Vec<common::Op>)> {
+    let kind = prop_oneof![Just(Kind::Extents), Just(Kind::BlockDev)];
+    (0usize..5, 0usize..6, kind).prop_flat_map(|(at, with, kind)| {
+        scripts(limit_of(at), 12).prop_map(move |script| (at, with, kind, script))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+
+    #[test]
+    fn reads_and_the_device_agree_with_a_plain_array((at, with, kind, script) in cases()) {
+        let mut rig =
+            Rig::with_timing(geometries()[at], behaviours(with), kind, NoTrace, queue());
+        rig.run(&script, &mut Vec::new());
+    }
+
+    #[test]
+    fn tracing_changes_nothing_on_the_device((at, with, kind, script) in cases()) {
+        let mut rig = Rig::new(geometries()[at], behaviours(with), kind, NoTrace);
+        rig.run(&script, &mut Vec::new());
+        rig.fsync();
+        let counters = rig.engine.counters();
+        let (recording, durable) = record(at, with, kind, &script);
+        prop_assert_eq!(rig.durable(), durable);
+        let timeline = Timeline::new(header(geometries()[at], behaviours(with)), recording);
+        let mut timeline = timeline.expect("a trace fits itself");
+        timeline.seek(usize::MAX);
+        prop_assert_eq!(timeline.model().counters(), &counters);
+    }
+
+    #[test]
+    fn the_model_of_the_trace_is_the_state_of_the_engine((at, with, kind, script) in cases()) {
+        let geometry = geometries()[at];
+        let sink = Folding { recording: Recording::default(), model: Model::new(geometry) };
+        let mut rig = Rig::new(geometry, behaviours(with), kind, sink);
+        let mut bytes = Vec::new();
+        for op in &script {
+            rig.run(std::slice::from_ref(op), &mut bytes);
+            rig.engine.look(|world| {
+                assert_eq!(world.sink().model.without_tallies(), world.snapshot());
+            });
+        }
+    }
+
+    #[test]
+    fn stepping_back_takes_back_and_seeking_is_stepping((at, with, kind, script) in cases()) {
+        let (recording, _) = record(at, with, kind, &script);
+        let header = header(geometries()[at], behaviours(with));
+        let fresh = Model::new(header.geometry);
+        let mut timeline = Timeline::new(header, recording).expect("a trace fits itself");
+        let mut states = vec![timeline.model().clone()];
+        while timeline.forward() {
+            states.push(timeline.model().clone());
+        }
+        for state in states.iter().rev().skip(1) {
+            prop_assert!(timeline.back());
+            prop_assert_eq!(timeline.model(), state);
+        }
+        prop_assert!(!timeline.back());
+        prop_assert_eq!(timeline.model(), &fresh);
+        for jump in 0..20usize {
+            let target = jump * 7919 % states.len();
+            timeline.seek(target);
+            prop_assert_eq!(timeline.position(), target);
+            prop_assert_eq!(timeline.model(), &states[target]);
+        }
+    }
+
+    #[test]
+    fn bytes_of_a_trace_open_to_the_same_trace((at, with, kind, script) in cases()) {
+        let (recording, _) = record(at, with, kind, &script);
+        let header = header(geometries()[at], behaviours(with));
+        let bytes = wire::encode(&header, &recording);
+        let (header_back, recording_back) = wire::decode(&bytes).expect("just written");
+        prop_assert_eq!(&header_back, &header);
+        prop_assert_eq!(&recording_back, &recording);
+        // Cut anywhere, or with any byte changed, it is refused and never a panic.
+        for cut in (0..bytes.len()).step_by(1 + bytes.len() / 50) {
+            prop_assert!(wire::decode(&bytes[..cut]).is_err());
+            let mut damaged = bytes.clone();
+            damaged[cut] ^= 0x40;
+            prop_assert!(wire::decode(&damaged).is_err());
+        }
+    }
+}
