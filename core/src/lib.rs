@@ -19,6 +19,7 @@ pub mod fs;
 pub mod geometry;
 pub mod iomap;
 pub mod ops;
+pub mod scenario;
 pub mod trace;
 pub mod units;
 pub mod world;

@@ -39,21 +39,42 @@ impl Header {
             ("io_size_clamp", io_size_clamp.name()),
         ]
     }
-    /// The behaviours that these names and values mean; the first pair that means nothing.
-    pub fn behaviours_from(switches: &[(String, String)]) -> Result<Behaviours, (String, String)> {
+    /// Sets one switch by name and value; the error names what was expected.
+    pub fn set_switch(all: &mut Behaviours, name: &str, value: &str) -> Result<(), String> {
+        fn pick<T: Copy>(
+            slot: &mut T,
+            known: &[T],
+            names: fn(T) -> &'static str,
+            value: &str,
+        ) -> Result<(), Vec<&'static str>> {
+            let found = known.iter().find(|one| names(**one) == value);
+            *slot =
+                *found.ok_or_else(|| known.iter().map(|one| names(*one)).collect::<Vec<_>>())?;
+            Ok(())
+        }
+        let picked = match name {
+            "dirty_tracking" => {
+                pick(&mut all.dirty_tracking, DirtyTracking::ALL, DirtyTracking::name, value)
+            }
+            "write_chunk" => pick(&mut all.write_chunk, WriteChunk::ALL, WriteChunk::name, value),
+            "io_size_clamp" => {
+                pick(&mut all.io_size_clamp, IoSizeClamp::ALL, IoSizeClamp::name, value)
+            }
+            _ => {
+                return Err(format!(
+                    "no switch `{name}`: expected dirty_tracking, write_chunk or io_size_clamp"
+                ));
+            }
+        };
+        picked.map_err(|known| {
+            format!("{name} cannot be `{value}`: expected one of {}", known.join(", "))
+        })
+    }
+    /// The behaviours that these names and values mean.
+    pub fn behaviours_from(switches: &[(String, String)]) -> Result<Behaviours, String> {
         let mut all = Behaviours::default();
         for (name, value) in switches {
-            let known = match name.as_str() {
-                "dirty_tracking" => {
-                    DirtyTracking::from_name(value).map(|value| all.dirty_tracking = value)
-                }
-                "write_chunk" => WriteChunk::from_name(value).map(|value| all.write_chunk = value),
-                "io_size_clamp" => {
-                    IoSizeClamp::from_name(value).map(|value| all.io_size_clamp = value)
-                }
-                _ => None,
-            };
-            known.ok_or_else(|| (name.clone(), value.clone()))?;
+            Self::set_switch(&mut all, name, value)?;
         }
         Ok(all)
     }

@@ -220,8 +220,7 @@ fn read_header(block: &[u8]) -> Result<Header, String> {
         Bytes::new(wire.block_size),
         Order::new(wire.max_order),
     );
-    let behaviours = Header::behaviours_from(&wire.switches)
-        .map_err(|(name, value)| format!("the switch {name} = {value} is unknown"))?;
+    let behaviours = Header::behaviours_from(&wire.switches)?;
     Ok(Header {
         engine: wire.engine,
         title: wire.title,

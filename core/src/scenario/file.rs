@@ -1,0 +1,429 @@
+//! The scenario file: TOML, with an integer version first.
+//!
+//! Version 0 carries no promise. Every error names line, column and field.
+
+use super::size::parse_size;
+use super::{
+    Action, DeviceModel, MAX_FILE, MAX_FILES, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp, StartExtent,
+    StartFile, Variant,
+};
+use crate::behaviour::{Behaviours, Profile};
+use crate::geometry::Geometry;
+use crate::iomap::MapType;
+use crate::trace::header::Header;
+use crate::units::{Bytes, FileId, FileRange, Nanos, Order, Pos, Sector};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use thiserror::Error;
+use toml::Spanned;
+
+/// Version that is read.
+pub const VERSION: i64 = 0;
+/// First sector of a file that says nothing about its place.
+const FIRST_SECTOR: u64 = 98_304;
+
+/// Why a scenario file cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("{name}:{line}:{column}: {message}")]
+pub struct ScenarioError {
+    /// The file, as the caller named it.
+    pub name: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// What is wrong, what was expected, what to do.
+    pub message: String,
+}
+
+type Place = Range<usize>;
+type Problem = (Place, String);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    version: Spanned<i64>,
+    title: String,
+    #[serde(default)]
+    profile: Option<Spanned<String>>,
+    #[serde(default)]
+    switches: BTreeMap<String, Spanned<String>>,
+    world: Spanned<RawWorld>,
+    #[serde(default)]
+    device: Option<RawDevice>,
+    #[serde(default)]
+    variant: Vec<RawVariant>,
+    #[serde(default)]
+    file: Vec<Spanned<RawFile>>,
+    #[serde(default)]
+    op: Vec<Spanned<RawOp>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawWorld {
+    page_size: Spanned<RawSize>,
+    block_size: Spanned<RawSize>,
+    max_folio_order: Spanned<i64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawDevice {
+    depth: Spanned<i64>,
+    latency_us: Spanned<i64>,
+    mib_per_second: Spanned<i64>,
+    flush_us: Spanned<i64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawVariant {
+    name: String,
+    #[serde(default)]
+    profile: Option<Spanned<String>>,
+    #[serde(default)]
+    switches: BTreeMap<String, Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawFile {
+    name: Spanned<String>,
+    #[serde(default)]
+    size: Option<Spanned<RawSize>>,
+    #[serde(default)]
+    device: bool,
+    #[serde(default)]
+    fill: Option<Spanned<i64>>,
+    #[serde(default)]
+    extent: Vec<Spanned<RawExtent>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawExtent {
+    at: Spanned<RawSize>,
+    len: Spanned<RawSize>,
+    #[serde(rename = "type")]
+    kind: Spanned<String>,
+    sector: Spanned<i64>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawOp {
+    #[serde(rename = "do")]
+    what: Spanned<String>,
+    #[serde(default)]
+    file: Option<Spanned<String>>,
+    #[serde(default)]
+    at: Option<Spanned<RawSize>>,
+    #[serde(default)]
+    len: Option<Spanned<RawSize>>,
+    #[serde(default)]
+    byte: Option<Spanned<i64>>,
+    #[serde(default)]
+    repeat: Option<Spanned<i64>>,
+    #[serde(default)]
+    seed: Option<Spanned<i64>>,
+    #[serde(default)]
+    then: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum RawSize {
+    Number(i64),
+    Text(String),
+}
+
+/// Reads a scenario. `name` stands in front of errors.
+pub fn parse_scenario(name: &str, text: &str) -> Result<Scenario, ScenarioError> {
+    if text.len() > MAX_TEXT {
+        let message = format!("the file has {} bytes, and at most {MAX_TEXT} are read", text.len());
+        return Err(ScenarioError { name: name.to_owned(), line: 1, column: 1, message });
+    }
+    let raw: Raw = toml::from_str(text).map_err(|error| {
+        let place = error.span().unwrap_or(0..0);
+        locate(name, text, &(place, error.message().replace('\n', " ")))
+    })?;
+    build(&raw).map_err(|problem| locate(name, text, &problem))
+}
+
+fn locate(name: &str, text: &str, (place, message): &Problem) -> ScenarioError {
+    let before = &text[..text.floor_char_boundary(place.start.min(text.len()))];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+    ScenarioError { name: name.to_owned(), line, column, message: message.clone() }
+}
+
+fn build(raw: &Raw) -> Result<Scenario, Problem> {
+    let version = *raw.version.get_ref();
+    if version != VERSION {
+        let message = format!("version is {version}: this program reads version {VERSION}");
+        return Err((raw.version.span(), message));
+    }
+    let geometry = build_geometry(&raw.world)?;
+    let mut variants = Vec::new();
+    for variant in &raw.variant {
+        let profile = variant.profile.as_ref().or(raw.profile.as_ref());
+        let switches = raw.switches.iter().chain(&variant.switches);
+        variants.push(build_variant(&variant.name, profile, switches)?);
+    }
+    if variants.is_empty() {
+        variants.push(build_variant("run", raw.profile.as_ref(), raw.switches.iter())?);
+    }
+    let files = build_files(geometry, raw)?;
+    let mut ops = Vec::new();
+    for op in &raw.op {
+        push_ops(&files, op, &mut ops)?;
+    }
+    Ok(Scenario {
+        title: raw.title.clone(),
+        geometry,
+        variants,
+        files,
+        device: raw.device.as_ref().map_or(Ok(DeviceModel::Ram), build_device)?,
+        ops,
+    })
+}
+
+fn build_geometry(world: &Spanned<RawWorld>) -> Result<Geometry, Problem> {
+    let raw = world.get_ref();
+    let order = number("max_folio_order", &raw.max_folio_order, 0, 255)?;
+    Geometry::new(size(&raw.page_size)?, size(&raw.block_size)?, Order::new(order as u8))
+        .map_err(|error| (world.span(), error.to_string()))
+}
+
+fn build_variant<'a>(
+    name: &str,
+    profile: Option<&Spanned<String>>,
+    switches: impl Iterator<Item = (&'a String, &'a Spanned<String>)>,
+) -> Result<Variant, Problem> {
+    let chosen = match profile {
+        Some(named) => Profile::named(named.get_ref()).ok_or_else(|| {
+            let known: Vec<&str> =
+                crate::behaviour::PROFILES.iter().map(|profile| profile.name).collect();
+            let message =
+                format!("no profile `{}`: expected one of {}", named.get_ref(), known.join(", "));
+            (named.span(), message)
+        })?,
+        None => Profile::latest(),
+    };
+    let mut behaviours: Behaviours = chosen.behaviours;
+    for (switch, value) in switches {
+        Header::set_switch(&mut behaviours, switch, value.get_ref())
+            .map_err(|message| (value.span(), message))?;
+    }
+    Ok(Variant { name: name.to_owned(), profile: chosen.name.to_owned(), behaviours })
+}
+
+fn build_device(raw: &RawDevice) -> Result<DeviceModel, Problem> {
+    let per_second = number("mib_per_second", &raw.mib_per_second, 1, 1_000_000)?;
+    let micros = |name, value| number(name, value, 0, 60_000_000).map(|n| Nanos::new(n * 1000));
+    Ok(DeviceModel::Queue {
+        depth: number("depth", &raw.depth, 1, 1024)? as u32,
+        latency: micros("latency_us", &raw.latency_us)?,
+        per_kib: Nanos::new(1_000_000_000 / (per_second * 1024)),
+        flush: micros("flush_us", &raw.flush_us)?,
+    })
+}
+
+fn build_files(geometry: Geometry, raw: &Raw) -> Result<Vec<StartFile>, Problem> {
+    let mut files: Vec<StartFile> = Vec::new();
+    let mut next = Sector::new(FIRST_SECTOR).addr();
+    for entry in &raw.file {
+        let file = entry.get_ref();
+        let name = file.name.get_ref();
+        if files.len() == MAX_FILES {
+            return Err((entry.span(), format!("more than {MAX_FILES} files")));
+        }
+        if files.iter().any(|other| other.name == *name) {
+            return Err((file.name.span(), format!("two files are called `{name}`")));
+        }
+        let len = file.size.as_ref().map_or(Ok(Bytes::ZERO), size)?;
+        let fill = file.fill.as_ref().map_or(Ok(0), |fill| number("fill", fill, 0, 255))? as u8;
+        let size = Pos::ZERO + len;
+        let extents = if file.device {
+            if let Some(extent) = file.extent.first() {
+                return Err((extent.span(), "a file that is a device has no extents".to_owned()));
+            }
+            None
+        } else if file.extent.is_empty() && !len.is_zero() {
+            let range = geometry.block_range(FileRange::between(Pos::ZERO, size));
+            let extent = StartExtent { range, state: MapType::Mapped, addr: next };
+            next += range.len();
+            Some(vec![extent])
+        } else {
+            let all = file.extent.iter().map(|extent| build_extent(geometry, extent));
+            Some(all.collect::<Result<_, _>>()?)
+        };
+        files.push(StartFile { name: name.clone(), size, extents, fill });
+    }
+    Ok(files)
+}
+
+fn build_extent(geometry: Geometry, entry: &Spanned<RawExtent>) -> Result<StartExtent, Problem> {
+    let raw = entry.get_ref();
+    let (at, len) = (size(&raw.at)?, size(&raw.len)?);
+    let block = geometry.block_size().get();
+    for (value, place) in [(at, raw.at.span()), (len, raw.len.span())] {
+        if !value.get().is_multiple_of(block) {
+            let message = format!("{} is not a multiple of the block size {block}", value.get());
+            return Err((place, message));
+        }
+    }
+    if len.is_zero() {
+        return Err((raw.len.span(), "an extent has one block at least".to_owned()));
+    }
+    let state = match raw.kind.get_ref().as_str() {
+        "mapped" => MapType::Mapped,
+        "unwritten" => MapType::Unwritten,
+        other => {
+            let message = format!("no extent type `{other}`: expected mapped or unwritten");
+            return Err((raw.kind.span(), message));
+        }
+    };
+    let sector = number("sector", &raw.sector, 0, 1 << 40)?;
+    let range = FileRange::between(Pos::ZERO + at, Pos::ZERO + at + len);
+    Ok(StartExtent { range, state, addr: Sector::new(sector).addr() })
+}
+
+fn push_ops(
+    files: &[StartFile],
+    entry: &Spanned<RawOp>,
+    ops: &mut Vec<ScenarioOp>,
+) -> Result<(), Problem> {
+    let raw = entry.get_ref();
+    let file = find_file(files, entry)?;
+    let repeat = raw.repeat.as_ref().map_or(Ok(1), |n| number("repeat", n, 1, MAX_OPS as u64))?;
+    let byte = raw.byte.as_ref().map(|byte| number("byte", byte, 0, 255)).transpose()?;
+    let range = || -> Result<FileRange, Problem> {
+        let at = raw.at.as_ref().map_or(Ok(Bytes::ZERO), size)?;
+        let len = raw.len.as_ref().ok_or((entry.span(), "`len` is missing".to_owned()))?;
+        Ok(FileRange::between(Pos::ZERO + at, Pos::ZERO + at + size(len)?))
+    };
+    let then = match &raw.then {
+        Some(then) => Some(sync_action(then.get_ref()).ok_or_else(|| {
+            let message =
+                format!("`{}` cannot follow: expected fsync, fdatasync or syncfs", then.get_ref());
+            (then.span(), message)
+        })?),
+        None => None,
+    };
+    let mut push = |action| {
+        if ops.len() + 2 > MAX_OPS {
+            return Err((entry.span(), format!("more than {MAX_OPS} operations")));
+        }
+        ops.push(ScenarioOp { file, action });
+        ops.extend(then.map(|action| ScenarioOp { file, action }));
+        Ok(())
+    };
+    let written = |n: u64| byte.unwrap_or(1 + n % 251) as u8;
+    match raw.what.get_ref().as_str() {
+        what @ ("pread" | "pwrite" | "pwrite_dsync") => {
+            let first = range()?;
+            for n in 0..repeat {
+                let start = first.start() + Bytes::new(n * first.len().get());
+                let range = FileRange::between(start, start + first.len());
+                if range.end() > Pos::ZERO + MAX_FILE {
+                    let message = format!("it ends beyond {MAX_FILE}, the most a file may have");
+                    return Err((entry.span(), message));
+                }
+                push(match what {
+                    "pread" => Action::Pread(range),
+                    _ => Action::Pwrite { range, byte: written(n), dsync: what != "pwrite" },
+                })?;
+            }
+        }
+        "randwrite" => {
+            let whole = FileRange::between(Pos::ZERO, files[file.get() as usize].size);
+            let len = range()?.len();
+            let blocks = whole.len().get().checked_div(len.get()).unwrap_or(0);
+            if blocks == 0 {
+                return Err((entry.span(), "the file holds no piece of this `len`".to_owned()));
+            }
+            let seed =
+                raw.seed.as_ref().map_or(Ok(1), |n| number("seed", n, 0, i64::MAX as u64))?;
+            let mut random = Random(seed);
+            for n in 0..repeat {
+                let start = Pos::new(random.below(blocks) * len.get());
+                let range = FileRange::between(start, start + len);
+                push(Action::Pwrite { range, byte: written(n), dsync: false })?;
+            }
+        }
+        other => match sync_action(other) {
+            Some(action) => {
+                for _ in 0..repeat {
+                    push(action)?;
+                }
+            }
+            None => {
+                let message = format!(
+                    "no operation `{other}`: expected pread, pwrite, pwrite_dsync, randwrite, fsync, \
+                     fdatasync or syncfs"
+                );
+                return Err((raw.what.span(), message));
+            }
+        },
+    }
+    Ok(())
+}
+
+fn sync_action(name: &str) -> Option<Action> {
+    match name {
+        "fsync" => Some(Action::Fsync),
+        "fdatasync" => Some(Action::Fdatasync),
+        "syncfs" => Some(Action::Syncfs),
+        _ => None,
+    }
+}
+
+fn find_file(files: &[StartFile], entry: &Spanned<RawOp>) -> Result<FileId, Problem> {
+    let Some(name) = &entry.get_ref().file else {
+        return if files.is_empty() {
+            Err((entry.span(), "the scenario has no [[file]]".to_owned()))
+        } else {
+            Ok(FileId::new(0))
+        };
+    };
+    let at = files.iter().position(|file| file.name == *name.get_ref());
+    let at = at.ok_or_else(|| (name.span(), format!("no file is called `{}`", name.get_ref())))?;
+    Ok(FileId::new(at as u32))
+}
+
+fn size(raw: &Spanned<RawSize>) -> Result<Bytes, Problem> {
+    let parsed = match raw.get_ref() {
+        RawSize::Number(n) => u64::try_from(*n).map(Bytes::new).map_err(|_| {
+            format!("{n} is negative: expected a size such as 4096, \"64k\" or \"2 MiB\"")
+        }),
+        RawSize::Text(text) => parse_size(text),
+    };
+    let within = parsed.and_then(|bytes| {
+        if bytes <= MAX_FILE { Ok(bytes) } else { Err(format!("{bytes} is more than {MAX_FILE}")) }
+    });
+    within.map_err(|message| (raw.span(), message))
+}
+
+fn number(name: &str, raw: &Spanned<i64>, min: u64, max: u64) -> Result<u64, Problem> {
+    let value = *raw.get_ref();
+    u64::try_from(value)
+        .ok()
+        .filter(|n| (min..=max).contains(n))
+        .ok_or_else(|| (raw.span(), format!("{name} is {value}: expected {min} to {max}")))
+}
+
+/// A small deterministic generator (splitmix64): the same seed gives the same operations everywhere.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (z ^ z >> 31) % n
+    }
+}

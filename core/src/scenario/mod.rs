@@ -1,0 +1,120 @@
+//! Scenarios: a world, files, and what is done to them; as a file people write, and as a run.
+
+pub mod file;
+pub mod run;
+pub mod size;
+
+use crate::behaviour::Behaviours;
+use crate::geometry::Geometry;
+use crate::iomap::MapType;
+use crate::units::{Bytes, DevAddr, FileId, FileRange, Nanos, Pos};
+
+/// Most operations that a scenario may expand to.
+pub const MAX_OPS: usize = 1_000_000;
+/// Longest scenario file.
+pub const MAX_TEXT: usize = 1024 * 1024;
+/// Largest file, and largest offset, of a scenario.
+pub const MAX_FILE: Bytes = Bytes::new(1 << 34);
+/// Most files of a scenario.
+pub const MAX_FILES: usize = 16;
+
+/// An extent that a file has at the start.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StartExtent {
+    /// Where in the file.
+    pub range: FileRange,
+    /// `Mapped` or `Unwritten`.
+    pub state: MapType,
+    /// Where on the device.
+    pub addr: DevAddr,
+}
+
+/// A file at the start.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StartFile {
+    /// Its name.
+    pub name: String,
+    /// Its size.
+    pub size: Pos,
+    /// Its extents; none for a file that is a device.
+    pub extents: Option<Vec<StartExtent>>,
+    /// The byte that its blocks hold.
+    pub fill: u8,
+}
+
+/// What one operation does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// Read `range`.
+    Pread(FileRange),
+    /// Write `byte` throughout `range`.
+    Pwrite {
+        /// Where.
+        range: FileRange,
+        /// What.
+        byte: u8,
+        /// Return only when it is durable.
+        dsync: bool,
+    },
+    /// Make the file durable.
+    Fsync,
+    /// Make the file's data durable.
+    Fdatasync,
+    /// Make every file durable.
+    Syncfs,
+}
+
+/// One operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ScenarioOp {
+    /// On which file.
+    pub file: FileId,
+    /// What.
+    pub action: Action,
+}
+
+/// One setting that the scenario is run with.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Variant {
+    /// Its name, such as `before`.
+    pub name: String,
+    /// The profile that its switches start from.
+    pub profile: String,
+    /// Every switch.
+    pub behaviours: Behaviours,
+}
+
+/// How long the device takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DeviceModel {
+    /// No time.
+    Ram,
+    /// A queue: see [`crate::device::sim::Timing::Queue`].
+    Queue {
+        /// Bios served at once.
+        depth: u32,
+        /// Per bio.
+        latency: Nanos,
+        /// Per KiB on top.
+        per_kib: Nanos,
+        /// Per flush.
+        flush: Nanos,
+    },
+}
+
+/// A world, its files, and what is done to them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Scenario {
+    /// What it shows.
+    pub title: String,
+    /// Sizes.
+    pub geometry: Geometry,
+    /// Settings to run it with: one at least, two to compare.
+    pub variants: Vec<Variant>,
+    /// Files at the start.
+    pub files: Vec<StartFile>,
+    /// The device.
+    pub device: DeviceModel,
+    /// What is done.
+    pub ops: Vec<ScenarioOp>,
+}

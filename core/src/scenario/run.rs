@@ -1,0 +1,126 @@
+//! A scenario as a run on a simulated device.
+
+use super::{Action, DeviceModel, Scenario, ScenarioOp, StartFile, Variant};
+use crate::cache::frame_alloc::FramePolicy;
+use crate::counters::Counters;
+use crate::device::sim::{Sim, Timing, peek_bytes};
+use crate::device::store::Store;
+use crate::engine::{Engine, Stuck, WriteFlags, drive};
+use crate::frames::{Discard, Fill, HeapFrames};
+use crate::fs::blockdev::BlockDev;
+use crate::fs::extents::Extents;
+use crate::fs::{Provider, SpaceAllocator};
+use crate::geometry::Geometry;
+use crate::ops::OpResult;
+use crate::trace::header::{Header, Source};
+use crate::trace::sink::Sink;
+use crate::units::{DevAddr, FileId, TaskId};
+use crate::world::{Config, Env};
+use core::marker::PhantomData;
+
+/// Heap memory and a sink.
+struct Simulated<S>(PhantomData<S>);
+
+impl<S: Sink> Env for Simulated<S> {
+    type Sink = S;
+    type Frames = HeapFrames;
+}
+
+/// What a run gave.
+pub struct Run<S> {
+    /// What the trace says about it.
+    pub header: Header,
+    /// The trace.
+    pub sink: S,
+    /// Totals.
+    pub counters: Counters,
+    /// The result of every operation.
+    pub results: Vec<OpResult>,
+    /// What a reader would see of every file at the end.
+    pub seen: Vec<Vec<u8>>,
+    /// What every file holds on the device at the end.
+    pub durable: Vec<Vec<u8>>,
+}
+
+/// Runs a scenario with one of its settings.
+pub fn run<S: Sink>(scenario: &Scenario, variant: &Variant, sink: S) -> Result<Run<S>, Stuck> {
+    let geometry = scenario.geometry;
+    let mut sim = Sim::new(match scenario.device {
+        DeviceModel::Ram => Timing::Ram,
+        DeviceModel::Queue { depth, latency, per_kib, flush } => {
+            Timing::Queue { depth, latency, per_kib, flush }
+        }
+    });
+    let mut space = SpaceAllocator::new(DevAddr::new(1 << 30), None);
+    for extent in scenario.files.iter().flat_map(|file| file.extents.iter().flatten()) {
+        space.skip_to(extent.addr + extent.range.len());
+    }
+    let config = Config {
+        geometry,
+        behaviours: variant.behaviours,
+        stable_writes: false,
+        frames: FramePolicy::Packed,
+        space,
+    };
+    let engine: Engine<Simulated<S>> =
+        Engine::new(config, HeapFrames::new(geometry.page_size()), sink);
+    for file in &scenario.files {
+        let provider = start_file(geometry, file, sim.store_mut());
+        engine.open(file.size, provider);
+    }
+    let mut results = Vec::with_capacity(scenario.ops.len());
+    for op in &scenario.ops {
+        results.push(run_op(&engine, &mut sim, *op)?);
+    }
+    let files = || (0..scenario.files.len()).map(|at| FileId::new(at as u32));
+    let seen = files().map(|file| peek_bytes(&engine, &sim, file)).collect();
+    let durable = files().map(|file| sim.durable_bytes(&engine, file)).collect();
+    let header = Header {
+        engine: crate::ENGINE_VERSION.to_owned(),
+        title: scenario.title.clone(),
+        profile: variant.profile.clone(),
+        behaviours: variant.behaviours,
+        geometry,
+        source: Source::Simulated,
+    };
+    let counters = engine.counters();
+    Ok(Run { header, sink: engine.into_sink(), counters, results, seen, durable })
+}
+
+fn start_file(geometry: Geometry, file: &StartFile, store: &mut Store) -> Provider {
+    let Some(extents) = &file.extents else {
+        let len = crate::units::Bytes::new(file.size.get());
+        store.write(DevAddr::ZERO, &vec![file.fill; len.get() as usize]);
+        return Provider::BlockDev(BlockDev::new(len));
+    };
+    let mut fs = Extents::new(geometry);
+    for extent in extents {
+        fs.map_mut().set(extent.range, extent.state, Some(extent.addr));
+        if extent.state == crate::iomap::MapType::Mapped {
+            // Bytes of the last block behind EOF are zero, as every writeback leaves them.
+            let held = extent
+                .range
+                .intersect(crate::units::FileRange::between(crate::units::Pos::ZERO, file.size));
+            store.write(extent.addr, &vec![file.fill; held.len().get() as usize]);
+        }
+    }
+    Provider::Extents(fs)
+}
+
+fn run_op<E: Env>(engine: &Engine<E>, sim: &mut Sim, op: ScenarioOp) -> Result<OpResult, Stuck> {
+    let task = TaskId::new(1);
+    match op.action {
+        Action::Pread(range) => {
+            let mut dest = Discard(range.len());
+            drive(engine, sim, engine.pread(task, op.file, range.start(), &mut dest))
+        }
+        Action::Pwrite { range, byte, dsync } => {
+            let mut source = Fill { byte, len: range.len() };
+            let flags = WriteFlags { dsync };
+            drive(engine, sim, engine.pwrite(task, op.file, range.start(), &mut source, flags))
+        }
+        Action::Fsync => drive(engine, sim, engine.fsync(task, op.file, false)),
+        Action::Fdatasync => drive(engine, sim, engine.fsync(task, op.file, true)),
+        Action::Syncfs => drive(engine, sim, engine.syncfs(task)),
+    }
+}
