@@ -1,5 +1,5 @@
-//! Keeps the section that tells wasm-bindgen which WebAssembly features the module may use, although
-//! the release profiles strip.
+//! Keeps the section that tells wasm-bindgen which WebAssembly features the module may use,
+//! although the release profiles strip.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
