@@ -56,7 +56,7 @@ impl Tally {
 }
 
 impl Report {
-    /// Runs a step that passes or fails as a whole. Answers with the obstacle for those that need it.
+    /// Runs a step that passes or fails as a whole; answers with the obstacle for its followers.
     pub(crate) fn check(
         &mut self,
         name: &'static str,
