@@ -1,4 +1,4 @@
-//! Every test there is, in the order of what they cost, with a table of what came out.
+//! Every test there is, and a table of what came out.
 //!
 //! A step that fails does not stop the others; one that needs what is missing is skipped, and says
 //! so. Nothing is built twice: tests and lints share the development profile, page and program have
@@ -18,7 +18,6 @@ pub(crate) fn run() -> ExitCode {
     report.check("rules of the sources", &None, tidy::run);
     report.check("format", &None, || run_program(&mut program("cargo fmt --all --check")));
     report.check("lints", &None, || lint("--workspace"));
-    report.tests("tests", &None, &mut program("cargo test --workspace"));
 
     let target = report.check("wasm target", &None, tools::ensure_target);
     let on_wasm = format!("--package folioscope-web --target {}", tools::WASM);
@@ -32,6 +31,12 @@ pub(crate) fn run() -> ExitCode {
         command
     };
     let bindgen = report.check("wasm-bindgen", &target, tools::ensure_wasm_bindgen);
+    let page = report.check("page", &bindgen, || {
+        let size = web::build()?;
+        ensure!(size <= web::BUDGET, "module and glue are larger than {} bytes", web::BUDGET);
+        Ok(())
+    });
+    report.tests("tests", &None, &mut program("cargo test --workspace --no-fail-fast"));
     report.tests(
         "page's parts in Chromium",
         &either(&bindgen, &browser),
@@ -40,11 +45,6 @@ pub(crate) fn run() -> ExitCode {
             .env("WASM_BINDGEN_TEST_TIMEOUT", "120"),
     );
 
-    let page = report.check("page", &bindgen, || {
-        let size = web::build()?;
-        ensure!(size <= web::BUDGET, "module and glue are larger than {} bytes", web::BUDGET);
-        Ok(())
-    });
     let release = report.check("program in release", &page, demo::build_program);
     report.tests(
         "page served by the program, in Chromium",
