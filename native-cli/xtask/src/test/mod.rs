@@ -49,7 +49,7 @@ pub(crate) fn run() -> ExitCode {
     report.tests(
         "page served by the program, in Chromium",
         &either(&release, &browser),
-        in_browser("cargo test --package folioscope --test browser -- --ignored --nocapture")
+        in_browser("cargo test --workspace --test browser -- --ignored --nocapture")
             .env("FOLIOSCOPE", folders::target().join("release/folioscope"))
             .env("RUST_TEST_THREADS", "1"),
     );
