@@ -1,2 +1,6 @@
-//! The terminal.
+//! The terminal: `folioscope`.
+#![deny(unsafe_code)]
+
+mod error;
+mod target;
 fn main() {}
