@@ -1,6 +1,29 @@
 //! The terminal: `folioscope`.
 #![deny(unsafe_code)]
 
+mod cli;
 mod error;
+mod serve;
 mod target;
-fn main() {}
+
+use clap::Parser;
+use cli::{Cli, Verb};
+use error::Outcome;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match run(&Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("folioscope: {failure}");
+            failure.code()
+        }
+    }
+}
+
+fn run(cli: &Cli) -> Outcome<()> {
+    match &cli.verb {
+        Some(Verb::Serve(args)) => serve::serve(args),
+        None => Ok(()),
+    }
+}
