@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::run::RunArgs;
 use crate::serve::ServeArgs;
 use clap::{Parser, Subcommand};
 
@@ -13,11 +14,14 @@ pub(crate) struct Cli {
 }
 
 const EXITS: &str = "Exit codes: 0 fine, 1 a check failed, 2 usage, 3 the machine cannot do it \
-    (no O_DIRECT, no permission), 4 a broken invariant of the engine.";
+    (no O_DIRECT, no permission), 4 a broken invariant of the engine, \
+    130 interrupted.";
 
 /// The commands.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
+    /// Run a job of fio through the engine, on a simulated device or a real file
+    Run(Box<RunArgs>),
     /// Serve the page, which is inside this program, on 127.0.0.1
     Serve(ServeArgs),
 }

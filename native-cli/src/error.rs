@@ -15,6 +15,8 @@ pub(crate) enum Exit {
     Environment = 3,
     /// An invariant of the engine is broken: a bug of ours.
     Broken = 4,
+    /// Ctrl-C, as shells have it.
+    Interrupted = 130,
 }
 
 /// Why the program ends early.
@@ -22,36 +24,55 @@ pub(crate) enum Exit {
 pub(crate) struct Failure {
     exit: Exit,
     sentence: String,
+    /// Lines of an input file that show the place.
+    excerpt: Option<String>,
 }
 
 /// Result of anything that can end the program.
 pub(crate) type Outcome<T> = Result<T, Failure>;
 
 impl Failure {
+    fn new(exit: Exit, sentence: impl Into<String>) -> Self {
+        Self { exit, sentence: sentence.into(), excerpt: None }
+    }
+    /// Ctrl-C, after all was brought to a clean end.
+    pub(crate) fn interrupted() -> Self {
+        Self::new(
+            Exit::Interrupted,
+            "interrupted: what was written is durable, the rest was left out",
+        )
+    }
+    /// Shows the place below the sentence.
+    pub(crate) fn with_excerpt(mut self, excerpt: String) -> Self {
+        self.excerpt = Some(excerpt);
+        self
+    }
     /// A check found a difference.
     pub(crate) fn check(sentence: impl Into<String>) -> Self {
-        Self { exit: Exit::Check, sentence: sentence.into() }
+        Self::new(Exit::Check, sentence)
     }
     /// The command line or an input file makes no sense.
     pub(crate) fn usage(sentence: impl Into<String>) -> Self {
-        Self { exit: Exit::Usage, sentence: sentence.into() }
+        Self::new(Exit::Usage, sentence)
     }
     /// The machine cannot do it.
     pub(crate) fn environment(sentence: impl Into<String>) -> Self {
-        Self { exit: Exit::Environment, sentence: sentence.into() }
+        Self::new(Exit::Environment, sentence)
     }
     /// A bug of ours.
     pub(crate) fn broken(sentence: impl Into<String>) -> Self {
-        Self { exit: Exit::Broken, sentence: sentence.into() }
+        Self::new(Exit::Broken, sentence)
     }
     /// A file could not be used. A file that is not there is a matter of the command line.
     pub(crate) fn file(what: &str, path: &Path, error: &std::io::Error) -> Self {
-        let exit = match error.kind() {
-            std::io::ErrorKind::NotFound | std::io::ErrorKind::IsADirectory => Exit::Usage,
-            _ => Exit::Environment,
-        };
-        let reason = reason(error);
-        Self { exit, sentence: format!("cannot {what} {}: {reason}", path.display()) }
+        use std::io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
+        let misnamed = matches!(error.kind(), NotFound | IsADirectory | NotADirectory);
+        let exit = if misnamed { Exit::Usage } else { Exit::Environment };
+        Self::new(exit, format!("cannot {what} {}: {}", path.display(), reason(error)))
+    }
+    /// Whether a check found a difference.
+    pub(crate) fn is_check(&self) -> bool {
+        self.exit == Exit::Check
     }
     /// Its exit code.
     pub(crate) fn code(&self) -> ExitCode {
@@ -61,7 +82,8 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.sentence)
+        f.write_str(&self.sentence)?;
+        self.excerpt.iter().try_for_each(|excerpt| write!(f, "\n{excerpt}"))
     }
 }
 

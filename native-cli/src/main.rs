@@ -3,7 +3,9 @@
 
 mod cli;
 mod error;
+mod run;
 mod serve;
+mod signal;
 mod target;
 
 use clap::Parser;
@@ -23,6 +25,7 @@ fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> Outcome<()> {
     match &cli.verb {
+        Some(Verb::Run(args)) => run::run(args),
         Some(Verb::Serve(args)) => serve::serve(args),
         None => Ok(()),
     }
