@@ -12,7 +12,8 @@ use crate::signal;
 use crate::target::open::{Opened, Request, open};
 use clap::Args;
 use folioscope_core::device::sim::{Sim, Timing};
-use folioscope_core::scenario::fio::{FioError, FioFile, FioJob, parse_size};
+use folioscope_core::scenario::fio::{FioError, FioFile, FioJob};
+use folioscope_core::scenario::size::parse_size;
 use folioscope_core::trace::sink::NoTrace;
 use folioscope_core::trace::timeline::Recording;
 use folioscope_core::units::{Bytes, Nanos};
@@ -29,6 +30,8 @@ use std::time::Duration;
 
 /// What `run` can be told.
 #[derive(Args, Clone, Debug)]
+#[allow(clippy::struct_excessive_bools)] // each is a flag of its own on the command line
+#[allow(clippy::doc_markdown)] // these are the help texts of the command line
 pub(crate) struct RunArgs {
     /// Job file of fio
     job: PathBuf,
@@ -253,6 +256,9 @@ fn verify_only(args: &RunArgs, file: &FioFile) -> Outcome<()> {
     Ok(())
 }
 
+/// What a copy gave; nothing where another one could not begin.
+type CopyResult = Outcome<Option<(Report, Option<Recording>)>>;
+
 /// Runs every copy of every job, each in its own thread with its own engine.
 pub(crate) fn execute(plan: &Plan<'_>) -> Outcome<Ran> {
     let shared = Shared {
@@ -263,12 +269,17 @@ pub(crate) fn execute(plan: &Plan<'_>) -> Outcome<Ran> {
     };
     let total: u64 =
         plan.file.jobs.iter().map(|job| job.blocks().get() * u64::from(job.num_jobs)).sum();
-    let results: Vec<Outcome<Option<(Report, Option<Recording>)>>> = thread::scope(|scope| {
+    let results: Vec<CopyResult> = thread::scope(|scope| {
         let threads: Vec<_> = copies(plan.file)
             .enumerate()
             .map(|(at, (job, copy))| {
-                let copy =
-                    Copy { job, copy, world: plan.world, verify: plan.verify, shared: &shared };
+                let copy = Copy {
+                    job,
+                    number: copy,
+                    world: plan.world,
+                    verify: plan.verify,
+                    shared: &shared,
+                };
                 scope.spawn(move || run_copy(plan, &copy, at))
             })
             .collect();
@@ -292,11 +303,7 @@ pub(crate) fn execute(plan: &Plan<'_>) -> Outcome<Ran> {
     Ok(ran)
 }
 
-fn run_copy(
-    plan: &Plan<'_>,
-    copy: &Copy<'_>,
-    at: usize,
-) -> Outcome<Option<(Report, Option<Recording>)>> {
+fn run_copy(plan: &Plan<'_>, copy: &Copy<'_>, at: usize) -> CopyResult {
     let block = plan.world.geometry.block_size();
     let plain = |(report, NoTrace)| (report, None);
     let traced = |(report, Limited(recording))| (report, Some(recording));

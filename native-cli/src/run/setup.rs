@@ -2,11 +2,9 @@
 
 use crate::error::{Failure, Outcome};
 use clap::Args;
-use folioscope_core::behaviour::{
-    Behaviours, DirtyTracking, IoSizeClamp, PROFILES, Profile, WriteChunk,
-};
+use folioscope_core::behaviour::{Behaviours, PROFILES, Profile};
 use folioscope_core::geometry::{Geometry, MAX_ORDER};
-use folioscope_core::scenario::fio::parse_size;
+use folioscope_core::scenario::size::parse_size;
 use folioscope_core::trace::header::Header;
 use folioscope_core::units::{Bytes, Order};
 
@@ -57,42 +55,17 @@ impl WorldArgs {
                 names.join(", ")
             ))
         })?;
-        let behaviours = self.behaviours(&profile, geometry)?;
-        Ok(World { geometry, behaviours, profile })
-    }
-
-    fn behaviours(&self, profile: &Profile, geometry: Geometry) -> Outcome<Behaviours> {
-        let header = World { geometry, behaviours: profile.behaviours, profile: *profile }
-            .header(String::new(), None);
-        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-        let mut all: Vec<(String, String)> = header.switches().into_iter().map(owned).collect();
+        let mut behaviours = profile.behaviours;
         for switch in &self.switches {
-            let pair = switch.split_once('=').ok_or_else(|| {
+            let (name, value) = switch.split_once('=').ok_or_else(|| {
                 Failure::usage(format!(
                     "--set {switch:?} has no value: write it as in --set dirty_tracking=per-folio"
                 ))
             })?;
-            all.push(owned(pair));
+            Header::set_switch(&mut behaviours, name, value)
+                .map_err(|what| Failure::usage(format!("--set: {what}")))?;
         }
-        Header::behaviours_from(&all).map_err(|(name, value)| {
-            Failure::usage(match values(&name) {
-                Some(known) => format!("--set {name}={value}: expected one of {known}"),
-                None => format!(
-                    "--set {name}={value}: there is no such switch; expected dirty_tracking, write_chunk or io_size_clamp"
-                ),
-            })
-        })
-    }
-}
-
-/// What a switch can be set to.
-fn values(switch: &str) -> Option<String> {
-    let join = |names: Vec<&str>| Some(names.join(", "));
-    match switch {
-        "dirty_tracking" => join(DirtyTracking::ALL.iter().map(|value| value.name()).collect()),
-        "write_chunk" => join(WriteChunk::ALL.iter().map(|value| value.name()).collect()),
-        "io_size_clamp" => join(IoSizeClamp::ALL.iter().map(|value| value.name()).collect()),
-        _ => None,
+        Ok(World { geometry, behaviours, profile })
     }
 }
 

@@ -15,7 +15,6 @@ mod value;
 mod tests;
 
 pub use order::{BlockOrder, JobOps};
-pub use value::size as parse_size;
 
 use crate::units::{Blocks, Bytes, Nanos, Pos};
 use core::fmt;

@@ -18,9 +18,8 @@ fn split_number(text: &str) -> Option<(u64, &str)> {
     Some((text[..digits].parse().ok()?, &text[digits..]))
 }
 
-/// A size such as `4096`, `4k`, `64K`, `1m`, `1G`: a `k` is 1024, as fio has it by default. The error
-/// is a sentence.
-pub fn size(text: &str) -> Result<Bytes, String> {
+/// A size such as `4096`, `4k`, `64K`, `1m`, `1G`: a `k` is 1024, as fio has it by default.
+pub(super) fn size(text: &str) -> Result<Bytes, String> {
     const EXPECTED: &str = "expected a positive size such as 4096, 4k, 16m or 1g";
     let found = quote(text);
     if text.starts_with('-') {
