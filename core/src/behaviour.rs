@@ -36,8 +36,8 @@ switch! {
     DirtyTracking {
         /// All that are uptodate: dirt is known per folio only (before 6.6).
         PerFolio = "per-folio",
-        /// Those whose dirty bit is set, by the rules of the second RFC (2023): the bits of the whole
-        /// asked length are set, and only those up to EOF are cleared.
+        /// Those whose dirty bit is set, by the rules of the second RFC (2023): the bits of the
+        /// whole asked length are set, and only those up to EOF are cleared.
         PerBlockRfc2 = "per-block-rfc2",
         /// Those whose dirty bit is set, as merged in 6.6.
         PerBlock = "per-block",

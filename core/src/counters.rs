@@ -78,7 +78,7 @@ impl Counters {
     pub fn iter(&self) -> impl Iterator<Item = (Counter, u64)> {
         Counter::ALL.iter().map(|counter| (*counter, self.get(*counter)))
     }
-    /// Bytes that reached the device for each byte that the application wrote; none before it wrote.
+    /// Bytes that reached the device for each byte the application wrote; none before it wrote.
     pub fn amplification(&self) -> Option<f64> {
         let app = self.get(Counter::AppWritten);
         (app > 0).then(|| self.get(Counter::DeviceWritten) as f64 / app as f64)

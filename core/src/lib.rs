@@ -1,8 +1,8 @@
 //! The Linux buffered I/O engine of Folioscope.
 //!
 //! Sans-IO: it owns no clock, thread, file or global. Operations, completions and the time are put
-//! in, effects are taken out, and the host that carries them out may be a browser, a terminal with a
-//! real disk, or a test.
+//! in, effects are taken out, and the host that carries them out may be a browser, a terminal with
+//! a real disk, or a test.
 #![forbid(unsafe_code)]
 
 pub mod behaviour;

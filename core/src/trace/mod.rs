@@ -4,6 +4,7 @@
 pub mod delta;
 pub mod header;
 pub mod model;
+mod place;
 pub mod rule;
 pub mod sink;
 pub mod step;

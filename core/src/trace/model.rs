@@ -4,6 +4,7 @@
 //! test of the trace; applying an inverse takes a change back exactly.
 
 use super::delta::{ABSENT, Delta, DeltaKind};
+pub use super::place::Place;
 use crate::bits::{Bits, WORD};
 use crate::block::bio::{BioEnd, BioHead, BioOp, BioState};
 use crate::cache::folio::FolioFlags;
@@ -11,7 +12,7 @@ use crate::counters::Counters;
 use crate::geometry::Geometry;
 use crate::iomap::MapType;
 use crate::ops::{OpKind, OpResult};
-use crate::units::{Bytes, DevAddr, FileId, FolioId, Offset, Order, PageIndex, Pfn, Pos, TaskId};
+use crate::units::{Bytes, DevAddr, FileId, FolioId, Offset, Pfn, Pos, TaskId};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
@@ -27,35 +28,6 @@ pub struct Mismatch {
 
 /// State of an extent as packed into [`DeltaKind::ExtentAt`].
 pub type ExtentState = MapType;
-
-/// Where a folio lies: file, index and order in one word.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
-    /// Whose it is.
-    pub file: FileId,
-    /// Index of its first page.
-    pub index: PageIndex,
-    /// Its order.
-    pub order: Order,
-}
-
-impl Place {
-    /// As one word: order in the low 4 bits, index above, the file in the top 16.
-    pub const fn pack(self) -> u64 {
-        self.order.get() as u64 | self.index.get() << 4 | (self.file.get() as u64) << 48
-    }
-    /// From a word; none for [`ABSENT`].
-    pub const fn unpack(word: u64) -> Option<Self> {
-        if word == ABSENT {
-            return None;
-        }
-        Some(Self {
-            file: FileId::new((word >> 48) as u32),
-            index: PageIndex::new(word >> 4 & ((1 << 44) - 1)),
-            order: Order::new((word & 15) as u8),
-        })
-    }
-}
 
 /// A file.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]

@@ -13,7 +13,10 @@ use crate::units::{Bytes, DevAddr};
 use core::fmt::Write as _;
 
 macro_rules! rules {
-    ($($(#[$doc:meta])* $name:ident = $code:literal, $grain:ident, $function:literal, $text:literal;)*) => {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident = $code:literal, $grain:ident, $function:literal, $text:literal;
+    )*) => {
         /// A rule of the engine.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(u16)]

@@ -1,7 +1,7 @@
 //! A recorded run that can be stepped both ways and sought.
 //!
-//! Steps and deltas lie in two flat lists. Every [`KEYFRAME_EVERY`] steps the whole state is kept, so
-//! that seeking costs at most half that many steps from the nearest one.
+//! Steps and deltas lie in two flat lists. Every [`KEYFRAME_EVERY`] steps the whole state is kept,
+//! so that seeking costs at most half that many steps from the nearest one.
 
 use super::delta::Delta;
 use super::header::Header;

@@ -1,0 +1,90 @@
+//! Builds the page into `web/dist`: the shell of `assets/page` and the module in `pkg`.
+//!
+//! Files that did not change keep their time, so that the program that embeds the page is not built
+//! again for nothing.
+
+use crate::folders::target;
+use crate::program::{program, run};
+use crate::tools::{ensure_target, ensure_wasm_bindgen, ensure_wasm_pack};
+use anyhow::{Context, Result};
+use flate2::{Compression, write::GzEncoder};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// Most bytes that module and glue may have, compressed.
+pub(crate) const BUDGET: usize = 300 * 1024;
+const DIST: &str = "web/dist";
+
+/// Contents of a folder by relative path.
+type Files = BTreeMap<PathBuf, Vec<u8>>;
+
+/// Builds the page and says how large module and glue are on their way, compressed with gzip.
+pub(crate) fn build() -> Result<usize> {
+    ensure_target()?;
+    ensure_wasm_bindgen()?;
+    ensure_wasm_pack()?;
+    let pkg = target().join("page");
+    if pkg.exists() {
+        fs::remove_dir_all(&pkg).with_context(|| format!("cannot empty {}", pkg.display()))?;
+    }
+    run(program("wasm-pack build web --target web --profile web --no-opt --no-pack")
+        .args(["--no-typescript", "--no-gitignore", "--out-name", "folioscope", "--out-dir"])
+        .arg(&pkg))?;
+    let mut files = Files::new();
+    collect(Path::new("assets/page"), Path::new(""), &mut files)?;
+    collect(&pkg, Path::new("pkg"), &mut files)?;
+    mirror(&files, Path::new(DIST))?;
+    let size = compressed_size(&files);
+    println!(
+        "{DIST}: {} files; module and glue {} KiB compressed, of {} KiB at most",
+        files.len(),
+        size.div_ceil(1024),
+        BUDGET / 1024
+    );
+    Ok(size)
+}
+
+fn collect(folder: &Path, under: &Path, files: &mut Files) -> Result<()> {
+    let entries = fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()));
+    for entry in entries? {
+        let entry = entry?;
+        let (path, name) = (entry.path(), under.join(entry.file_name()));
+        if path.is_dir() {
+            collect(&path, &name, files)?;
+        } else {
+            let content =
+                fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            files.insert(name, content);
+        }
+    }
+    Ok(())
+}
+
+/// Makes `folder` hold these files and no others.
+fn mirror(files: &Files, folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let mut old = Files::new();
+    collect(folder, Path::new(""), &mut old)?;
+    for stale in old.keys().filter(|name| !files.contains_key(*name)) {
+        fs::remove_file(folder.join(stale))?;
+    }
+    for (name, content) in files.iter().filter(|(name, content)| old.get(*name) != Some(*content)) {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().expect("it lies in the folder"))?;
+        fs::write(&path, content).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn compressed_size(files: &Files) -> usize {
+    let code = |name: &Path| name.starts_with("pkg");
+    files.iter().filter(|(name, _)| code(name)).map(|(_, content)| gzip_size(content)).sum()
+}
+
+fn gzip_size(content: &[u8]) -> usize {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(content).expect("a Vec takes everything");
+    encoder.finish().expect("a Vec takes everything").len()
+}
