@@ -1,18 +1,34 @@
-//! The terminal.
+//! The terminal: `folioscope`.
+#![deny(unsafe_code)]
+
+mod cli;
 mod conform;
 mod error;
+mod run;
+mod serve;
+mod signal;
+mod target;
+
 use clap::Parser;
-#[derive(Parser)]
-enum Cli {
-    Conform(conform::ConformArgs),
-}
-fn main() -> std::process::ExitCode {
-    let Cli::Conform(args) = Cli::parse();
-    match conform::conform(&args) {
-        Ok(()) => std::process::ExitCode::SUCCESS,
-        Err(f) => {
-            eprintln!("folioscope: {f}");
-            f.code()
+use cli::{Cli, Verb};
+use error::Outcome;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match run(&Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("folioscope: {failure}");
+            failure.code()
         }
+    }
+}
+
+fn run(cli: &Cli) -> Outcome<()> {
+    match &cli.verb {
+        Some(Verb::Run(args)) => run::run(args),
+        Some(Verb::Conform(args)) => conform::conform(args),
+        Some(Verb::Serve(args)) => serve::serve(args),
+        None => Ok(()),
     }
 }

@@ -1,6 +1,7 @@
 //! Scenarios: a world, files, and what is done to them; as a file people write, and as a run.
 
 pub mod file;
+pub mod fio;
 pub mod run;
 pub mod size;
 

@@ -128,7 +128,6 @@ pub(super) struct ExtentChange {
 
 #[derive(Deserialize)]
 pub(super) struct StepInfo {
-    pub(super) step: usize,
     #[serde(default)]
     pub(super) ret: Value,
 }

@@ -1,0 +1,110 @@
+//! `folioscope serve`: the page that is inside this program, on loopback and nowhere else.
+
+use crate::error::{Failure, Outcome, reason};
+use clap::Args;
+use rust_embed::RustEmbed;
+use std::io::Write as _;
+use std::net::Ipv4Addr;
+use std::process::{Command, Stdio};
+use tiny_http::{Header, Method, Request, Response, Server, StatusCode};
+
+/// The page as built; nothing in a clean checkout.
+#[derive(RustEmbed)]
+#[folder = "../web/dist"]
+#[allow_missing = true]
+struct Site;
+
+/// What `serve` can be told.
+#[derive(Args, Debug)]
+pub(crate) struct ServeArgs {
+    /// Port on 127.0.0.1; 0 takes a free one
+    #[arg(long, default_value_t = 0)]
+    port: u16,
+    /// Open the page in the browser
+    #[arg(long)]
+    open: bool,
+}
+
+/// The page needs its own files and WebAssembly, and nothing from anywhere else.
+const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
+    img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; base-uri 'none'; \
+    form-action 'none'; frame-ancestors 'self'";
+
+/// Serves until the program is ended.
+pub(crate) fn serve(args: &ServeArgs) -> Outcome<()> {
+    if Site::get("index.html").is_none() {
+        return Err(Failure::environment(
+            "the page is not inside this program: build it first with `cargo xtask web`, then build the program again",
+        ));
+    }
+    let server = Server::http((Ipv4Addr::LOCALHOST, args.port)).map_err(|error| {
+        let why = error.downcast_ref().map_or_else(|| error.to_string(), reason);
+        Failure::environment(format!(
+            "cannot listen on 127.0.0.1:{}: {why}; choose another --port",
+            args.port
+        ))
+    })?;
+    let port = server.server_addr().to_ip().map_or(args.port, |addr| addr.port());
+    let url = format!("http://127.0.0.1:{port}/");
+    println!("{url}");
+    // Whoever reads the address through a pipe waits for it.
+    let _ = std::io::stdout().flush();
+    eprintln!("Serving {} files; end with Ctrl-C.", Site::iter().count());
+    if args.open {
+        open_browser(&url);
+    }
+    for request in server.incoming_requests() {
+        answer(request, port);
+    }
+    Ok(())
+}
+
+fn open_browser(url: &str) {
+    let mut command = Command::new("xdg-open");
+    let quiet = command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if let Err(error) = quiet.spawn() {
+        eprintln!("note: cannot open the browser ({}): open {url} yourself", reason(&error));
+    }
+}
+
+fn header(name: &str, value: &str) -> Header {
+    Header::from_bytes(name, value).expect("our own headers are plain text")
+}
+
+fn answer(request: Request, port: u16) {
+    let path = request.url().split(['?', '#']).next().unwrap_or_default().trim_start_matches('/');
+    let path = if path.is_empty() { "index.html" } else { path };
+    let plain = |code: u16, text: &str| (code, text.as_bytes().to_vec(), "text/plain".to_owned());
+    let (code, body, kind) = if !host_is_ours(&request, port) {
+        plain(403, "This address is not ours.\n")
+    } else if !matches!(request.method(), Method::Get | Method::Head) {
+        plain(405, "Only GET and HEAD are answered.\n")
+    } else if let Some(file) = Site::get(path) {
+        let kind = mime_guess::from_path(path).first_or_octet_stream();
+        (200, file.data.into_owned(), kind.to_string())
+    } else {
+        plain(404, "There is no such file.\n")
+    };
+    let text = kind.starts_with("text/");
+    let kind = if text { format!("{kind}; charset=utf-8") } else { kind };
+    let response = Response::from_data(body)
+        .with_status_code(StatusCode(code))
+        .with_chunked_threshold(usize::MAX)
+        .with_header(header("Content-Type", &kind))
+        .with_header(header("Content-Security-Policy", POLICY))
+        .with_header(header("Cache-Control", "no-store"))
+        .with_header(header("X-Content-Type-Options", "nosniff"))
+        .with_header(header("Referrer-Policy", "no-referrer"));
+    // A browser that went away is no concern of ours.
+    let _ = request.respond(response);
+}
+
+/// Whether the request names this server: a page elsewhere that points its own name at 127.0.0.1
+/// does not.
+fn host_is_ours(request: &Request, port: u16) -> bool {
+    let host = request.headers().iter().find(|header| header.field.equiv("Host"));
+    host.is_some_and(|host| {
+        let host = host.value.as_str();
+        [format!("127.0.0.1:{port}"), format!("localhost:{port}")].iter().any(|ours| ours == host)
+    })
+}
