@@ -2,7 +2,7 @@
 //!
 //! Positions fall on whole pixels, so that cells are sharp and every lane agrees.
 
-use super::fixed::{Fx, px};
+use super::fixed::{Fx, px, whole};
 
 /// Width of a break between two spans.
 const BREAK: i32 = 14;
@@ -10,24 +10,24 @@ const BREAK: i32 = 14;
 const NARROWEST: i32 = 12;
 
 /// A half-open span of positions.
-pub type Span = (u64, u64);
+pub(super) type Span = (u64, u64);
 
 /// A span and where it is drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Segment {
+pub(super) struct Segment {
     /// First position.
-    pub start: u64,
+    pub(super) start: u64,
     /// First position behind it.
-    pub end: u64,
+    pub(super) end: u64,
     /// Left pixel.
-    pub x0: i32,
+    pub(super) x0: i32,
     /// Right pixel.
-    pub x1: i32,
+    pub(super) x1: i32,
 }
 
 impl Segment {
     /// The pixel of a position, which is brought into the span first.
-    pub fn x(&self, pos: u64) -> Fx {
+    pub(super) fn x(&self, pos: u64) -> Fx {
         let pos = pos.clamp(self.start, self.end) - self.start;
         let len = u128::from((self.end - self.start).max(1));
         let wide = u128::from((self.x1 - self.x0).unsigned_abs());
@@ -37,28 +37,28 @@ impl Segment {
 
 /// A part of a range that the axis shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Piece {
+pub(super) struct Piece {
     /// First position.
-    pub start: u64,
+    pub(super) start: u64,
     /// First position behind it.
-    pub end: u64,
+    pub(super) end: u64,
     /// Its left edge.
-    pub x0: Fx,
+    pub(super) x0: Fx,
     /// Its right edge.
-    pub x1: Fx,
+    pub(super) x1: Fx,
 }
 
 /// Positions to pixels.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Axis {
+pub(super) struct Axis {
     segments: Vec<Segment>,
 }
 
 impl Axis {
     /// Lays ascending spans out between two pixels, each as wide as it is long.
-    pub fn new(spans: &[Span], x0: i32, x1: i32) -> Self {
+    pub(super) fn new(spans: &[Span], x0: i32, x1: i32) -> Self {
         let total: u128 = spans.iter().map(|(start, end)| u128::from(end - start)).sum();
-        let n = spans.len() as i32;
+        let n = whole(spans.len());
         let room = (x1 - x0 - BREAK * (n - 1).max(0) - NARROWEST * n).max(0);
         let mut segments = Vec::with_capacity(spans.len());
         let (mut x, mut done, mut used) = (x0, 0u128, 0i32);
@@ -74,11 +74,11 @@ impl Axis {
         Self { segments }
     }
     /// The spans with their places.
-    pub fn segments(&self) -> &[Segment] {
+    pub(super) fn segments(&self) -> &[Segment] {
         &self.segments
     }
     /// The parts of a range that are shown.
-    pub fn pieces(&self, start: u64, end: u64) -> Vec<Piece> {
+    pub(super) fn pieces(&self, start: u64, end: u64) -> Vec<Piece> {
         let cut = |segment: &Segment| {
             let (from, to) = (start.max(segment.start), end.min(segment.end));
             (from < to).then(|| Piece {
@@ -91,12 +91,12 @@ impl Axis {
         self.segments.iter().filter_map(cut).collect()
     }
     /// The place of a position, if it is shown; the end of a span counts as shown.
-    pub fn x(&self, pos: u64) -> Option<Fx> {
+    pub(super) fn x(&self, pos: u64) -> Option<Fx> {
         let holds = |segment: &&Segment| (segment.start..=segment.end).contains(&pos);
         self.segments.iter().find(holds).map(|segment| segment.x(pos))
     }
     /// Whole pixels of one unit of `len` positions in the narrowest segment.
-    pub fn unit(&self, len: u64) -> i32 {
+    pub(super) fn unit(&self, len: u64) -> i32 {
         let wide = |segment: &Segment| {
             let all = u128::from((segment.x1 - segment.x0).unsigned_abs());
             (u128::from(len) * all / u128::from((segment.end - segment.start).max(1))) as i32
@@ -104,12 +104,12 @@ impl Axis {
         self.segments.iter().map(wide).min().unwrap_or(0)
     }
     /// The places of the breaks: the middle of each.
-    pub fn breaks(&self) -> impl Iterator<Item = Fx> {
+    pub(super) fn breaks(&self) -> impl Iterator<Item = Fx> {
         self.segments.windows(2).map(|two| px(two[0].x1 + two[1].x0) / 2)
     }
     /// Positions for ticks: multiples of the smallest `unit << n` that leaves `least` pixels
     /// between two.
-    pub fn ticks(&self, unit: u64, least: i32) -> Vec<(u64, Fx)> {
+    pub(super) fn ticks(&self, unit: u64, least: i32) -> Vec<(u64, Fx)> {
         let mut step = unit.max(1);
         while self.widest_unit(step) < least && step < 1 << 60 {
             step *= 2;
@@ -128,10 +128,10 @@ impl Axis {
         ticks
     }
     fn widest_unit(&self, len: u64) -> i32 {
-        let whole: u128 = self.segments.iter().map(|s| u128::from(s.end - s.start)).sum();
+        let all: u128 = self.segments.iter().map(|s| u128::from(s.end - s.start)).sum();
         let wide: u128 =
             self.segments.iter().map(|s| u128::from((s.x1 - s.x0).unsigned_abs())).sum();
-        i32::try_from(u128::from(len) * wide / whole.max(1)).unwrap_or(i32::MAX)
+        i32::try_from(u128::from(len) * wide / all.max(1)).unwrap_or(i32::MAX)
     }
 }
 

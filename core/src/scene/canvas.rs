@@ -2,7 +2,7 @@
 //! or dropped, never painted over another.
 
 use super::draw::{Anchor, Id, Mark, Pattern, Shape, Style};
-use super::fixed::{Fx, HALF, px, text_width};
+use super::fixed::{Fx, HALF, advance, fitting, px, text_width};
 
 /// A box in the picture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,7 +17,7 @@ impl Area {
     pub(super) const fn new(x0: Fx, y0: Fx, x1: Fx, y1: Fx) -> Self {
         Self { x0, y0, x1, y1 }
     }
-    fn meets(self, other: Self) -> bool {
+    pub(super) fn meets(self, other: Self) -> bool {
         self.x0 < other.x1 && other.x0 < self.x1 && self.y0 < other.y1 && other.y0 < self.y1
     }
 }
@@ -115,7 +115,7 @@ pub(super) fn shorten(text: &str, width: Fx, size: i32) -> String {
     if text_width(text, size) <= width {
         return text.to_owned();
     }
-    let most = (width.get() / super::fixed::advance(size).get() - 1).max(0) as usize;
+    let most = fitting(width.get(), advance(size).get()).saturating_sub(1);
     let cut: String = text.chars().take(most).collect();
     format!("{cut}\u{2026}")
 }

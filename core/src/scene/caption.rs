@@ -52,15 +52,15 @@ pub(super) fn alt(sides: &[Side<'_>], frame: &Frame<'_>) -> String {
 /// What one run did so far.
 pub(super) fn figures(side: &Side<'_>) -> String {
     let Figures { app, device, clean, bios } = Figures::of(side.timeline);
-    let mut words = format!("wrote {}", size(app));
-    words += &format!(" \u{b7} device got {}", size(device));
-    if let Some(times) = times(device, app).filter(|_| device > 0) {
-        words += &format!(" ({times})");
-    }
+    let factor = times(device, app).filter(|_| device > 0);
+    let factor = factor.map_or_else(String::new, |times| format!(" ({times})"));
+    let mut words =
+        vec![format!("wrote {}", size(app)), format!("device got {}{factor}", size(device))];
     if clean > 0 {
-        words += &format!(" \u{b7} {} sent though clean", size(clean));
+        words.push(format!("{} sent though clean", size(clean)));
     }
-    words + &format!(" \u{b7} {}", plural(bios, "write bio"))
+    words.push(plural(bios, "write bio"));
+    words.join(" \u{b7} ")
 }
 
 /// How the run is known: by a model or a real device, which profile and how that is known, which
@@ -77,13 +77,14 @@ pub(super) fn evidence(header: &Header) -> String {
     );
     let base = profile.map_or_else(Behaviours::default, |profile| profile.behaviours);
     let plain = Header { behaviours: base, ..header.clone() };
-    let mut words = format!("{source} \u{b7} {known}");
+    let mut words = vec![source, known];
     for (now, then) in header.switches().iter().zip(plain.switches()) {
         if *now != then {
-            words += &format!(" \u{b7} {} = {}", now.0, now.1);
+            words.push(format!("{} = {}", now.0, now.1));
         }
     }
-    words + &format!(" \u{b7} folioscope {}", header.engine)
+    words.push(format!("folioscope {}", header.engine));
+    words.join(" \u{b7} ")
 }
 
 /// Draws figures, legend and evidence; returns where they end.
@@ -93,7 +94,7 @@ pub(super) fn draw(sides: &[Side<'_>], frame: &Frame<'_>, canvas: &mut Canvas, t
     canvas.line(id(0, "capline", 0, 0), Style::Hair, (left, y + HALF), (right, y + HALF));
     y += px(8);
     for (run, side) in sides.iter().enumerate() {
-        let label = if sides.len() > 1 { format!("{}  ", side.label) } else { String::new() };
+        let label = if sides.len() > 1 { format!("{}: ", side.label) } else { String::new() };
         let text = format!("{label}{}", figures(side));
         y = lines(canvas, ("figures", run), Style::Words, (left, right, y), &text);
     }
@@ -105,7 +106,7 @@ pub(super) fn draw(sides: &[Side<'_>], frame: &Frame<'_>, canvas: &mut Canvas, t
             continue;
         }
         said.push(text.clone());
-        let label = if sides.len() > 1 { format!("{}  ", side.label) } else { String::new() };
+        let label = if sides.len() > 1 { format!("{}: ", side.label) } else { String::new() };
         let text = format!("{label}{text}");
         y = lines(canvas, ("evidence", run), Style::Quiet, (left, right, y), &text);
     }

@@ -88,8 +88,6 @@ styles! {
     PlateA = "pa", 0;
     /// Plate of every other run.
     PlateB = "pb", 0;
-    /// Ground behind a chip.
-    Chip = "chip", 0;
     /// Name of a lane.
     LaneName = "tlane", 12;
     /// Quiet words.

@@ -15,6 +15,16 @@ pub const fn px(n: i32) -> Fx {
     Fx(n * 16)
 }
 
+/// A count as a number of pixels or rows.
+pub fn whole(n: usize) -> i32 {
+    i32::try_from(n).unwrap_or(i32::MAX)
+}
+
+/// How many times `unit` goes into a length; 0 for what is not positive.
+pub fn fitting(length: i32, unit: i32) -> usize {
+    usize::try_from(length / unit.max(1)).unwrap_or(0)
+}
+
 /// Half a pixel: where a one-pixel line is sharp.
 pub const HALF: Fx = Fx(8);
 
@@ -34,6 +44,7 @@ impl Fx {
         self.0.div_euclid(16)
     }
     /// `self * num / den`, rounding down.
+    #[must_use]
     pub fn scale(self, num: u64, den: u64) -> Self {
         let scaled = i128::from(self.0) * i128::from(num) / i128::from(den.max(1));
         Self(i32::try_from(scaled).unwrap_or(i32::MAX))
@@ -97,7 +108,7 @@ pub const fn advance(size: i32) -> Fx {
 
 /// Width budgeted for a text at `size` pixels.
 pub fn text_width(text: &str, size: i32) -> Fx {
-    advance(size) * text.chars().count() as i32
+    advance(size) * whole(text.chars().count())
 }
 
 /// A file position for a ruler: `64K`, `3M`, or bytes.

@@ -78,7 +78,7 @@ impl Builder {
         self.step(Rule::FolioMade, [0, index.into(), PAGE, 0]);
     }
     fn op(&mut self, id: u32, kind: u64, pos: u64, len: u64) {
-        self.set(DeltaKind::OpHead, id, 0, kind | 1 << 8);
+        self.set(DeltaKind::OpHead, id, 0, kind | (1 << 8));
         self.set(DeltaKind::OpPos, id, 0, pos);
         self.set(DeltaKind::OpLen, id, 0, len);
         self.step(Rule::OpStarts, [kind, len, pos, 0]);
@@ -124,7 +124,7 @@ impl Builder {
         self.set(DeltaKind::BioAddr, n, 0, addr.get());
         self.set(DeltaKind::BioLen, n, 0, blocks * BLOCK);
         self.set(DeltaKind::BioPos, n, 0, pos);
-        self.set(DeltaKind::BioSegAt, n, 0, u64::from(folio) << 32 | first * BLOCK);
+        self.set(DeltaKind::BioSegAt, n, 0, (u64::from(folio) << 32) | (first * BLOCK));
         self.set(DeltaKind::BioSegLen, n, 0, blocks * BLOCK);
         self.set(DeltaKind::FolioAsked, folio, 0, 0);
         self.set(DeltaKind::FolioDirty, folio, 0, 0);
@@ -194,7 +194,7 @@ pub(super) const BLOCKS: [u64; 12] = [3, 17, 9, 28, 1, 22, 14, 30, 7, 19, 5, 21]
 pub(super) fn seed() -> (Timeline, Timeline) {
     let make = |tracking| {
         let mut timeline = overwrites(tracking, 2, &BLOCKS);
-        timeline.seek(3 + (BLOCKS.len() - 1) * STEPS + IN_FLIGHT - 1);
+        timeline.seek(3 + (BLOCKS.len() - 1) * STEPS + IN_FLIGHT);
         timeline
     };
     (make(DirtyTracking::PerFolio), make(DirtyTracking::PerBlock))

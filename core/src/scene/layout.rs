@@ -5,7 +5,7 @@
 use super::axis::Axis;
 use super::canvas::{Area, Canvas, id, shorten, wrap};
 use super::draw::{Anchor, Shape, Style};
-use super::fixed::{Fx, HALF, px};
+use super::fixed::{Fx, HALF, px, whole};
 use super::limits::Limits;
 use super::snapshot::Snapshot;
 use super::view::{Lane, LaneMode, View};
@@ -87,7 +87,7 @@ pub(super) struct Frame<'a> {
 
 impl<'a> Frame<'a> {
     pub(super) fn new(sides: &[Side<'_>], view: &'a View, limits: &'a Limits) -> Self {
-        let width = view.width.clamp(320, 16_000) as i32;
+        let width = i32::try_from(view.width.clamp(320, 16_000)).unwrap_or(320);
         let compare = sides.len() > 1;
         let (margin, x0) = match width {
             900.. => (24, 150),
@@ -134,7 +134,7 @@ impl<'a> Frame<'a> {
         agree: bool,
         mut draw: impl FnMut(&mut Canvas, usize, Fx),
     ) -> Fx {
-        let n = self.runs.len() as i32;
+        let n = whole(self.runs.len());
         let height = px(row.height * n + row.gap * (n - 1).max(0));
         if n > 1 && agree {
             let y = top + px((row.height + row.gap) * (n - 1)) / 2;
@@ -143,7 +143,7 @@ impl<'a> Frame<'a> {
             return height;
         }
         for run in 0..self.runs.len() {
-            let y = top + px((row.height + row.gap) * run as i32);
+            let y = top + px((row.height + row.gap) * whole(run));
             if n > 1 {
                 self.plate(canvas, lane, run, y + px(row.center));
             }
@@ -219,7 +219,10 @@ impl<'a> Frame<'a> {
     }
     fn name(&self, canvas: &mut Canvas, lane: Lane, y: Fx) {
         let at = (px(self.margin), y);
-        let room = px(self.x0 - 9 - if self.compares() { 24 } else { 0 } - self.margin);
+        // The plates of high rows stand below the name.
+        let high = self.full(lane) && matches!(lane, Lane::Cache | Lane::Tally);
+        let plate = if self.compares() && !high { 24 } else { 0 };
+        let room = px(self.x0 - 9 - plate - self.margin);
         let style = Style::LaneName;
         let name = if self.narrow {
             lane.name().to_owned()
@@ -241,20 +244,20 @@ impl<'a> Frame<'a> {
         }
         y + px(10)
     }
-    /// A break of the axis in this lane.
-    pub(super) fn breaks(
-        &self,
-        canvas: &mut Canvas,
-        part: &'static str,
-        axis: &Axis,
-        area: (Fx, Fx),
-        n: u64,
-    ) {
-        for (at, x) in axis.breaks().enumerate() {
-            for (k, dx) in [px(-3), px(2)].into_iter().enumerate() {
-                let mark = id(0, part, n * 64 + at as u64, k as u16);
-                canvas.line(mark, Style::Axis, (x + dx - px(2), area.1), (x + dx + px(3), area.0));
-            }
+}
+
+/// The breaks of an axis, drawn across a lane; `n` tells the rows of a lane apart.
+pub(super) fn breaks(
+    canvas: &mut Canvas,
+    part: &'static str,
+    axis: &Axis,
+    rows: (Fx, Fx),
+    n: usize,
+) {
+    for (at, x) in axis.breaks().enumerate() {
+        for (k, dx) in [px(-3), px(2)].into_iter().enumerate() {
+            let mark = id(n, part, at as u64, k as u16);
+            canvas.line(mark, Style::Axis, (x + dx - px(2), rows.1), (x + dx + px(3), rows.0));
         }
     }
 }

@@ -15,6 +15,8 @@ mod layout;
 pub mod limits;
 mod snapshot;
 pub mod svg;
+pub mod table;
+pub mod text;
 pub mod tokens;
 pub mod view;
 

@@ -7,7 +7,7 @@ use super::axis::Span;
 use super::cells::{Cargo, Cell};
 use crate::block::bio::{BioEnd, BioHead, BioOp, BioState};
 use crate::cache::folio::FolioFlags;
-use crate::trace::model::{BioRecord, ExtentState, FolioState, Model, OpRecord, Tally};
+use crate::trace::model::{BioRecord, ExtentState, FileState, FolioState, Model, OpRecord, Tally};
 use crate::trace::rule::Rule;
 use crate::trace::step::Step;
 use crate::units::{Bytes, DevAddr, FileId, FolioId, Offset};
@@ -106,7 +106,7 @@ impl Snapshot {
             }
         }
         cache.folios.sort_by_key(|folio| folio.start);
-        for (start, len) in step.and_then(zeroed) {
+        if let Some((start, len)) = step.and_then(zeroed) {
             cache.mark(start, start + len, |cell| match cell {
                 Cell::Clean | Cell::NotUptodate | Cell::Zeroed => Cell::Zeroed,
                 Cell::NotCached
@@ -154,10 +154,6 @@ impl CacheView {
     pub(super) fn count(&self, cell: Cell) -> u64 {
         self.spans.iter().flat_map(|span| &span.cells).filter(|found| **found == cell).count()
             as u64
-    }
-    /// How many blocks are shown.
-    pub(super) fn blocks(&self) -> u64 {
-        self.spans.iter().map(|span| span.cells.len() as u64).sum()
     }
     fn fill(&mut self, start: u64, folio: &FolioState) {
         let base = start / self.block;
@@ -238,7 +234,7 @@ fn extents(model: &Model, file: FileId) -> Vec<ExtentView> {
         let placed = matches!(kind, ExtentState::Mapped | ExtentState::Unwritten);
         ExtentView { start, end: start + len.get(), kind, addr: placed.then_some(addr.get()) }
     };
-    model.file(file).into_iter().flat_map(|state| state.extents()).map(view).collect()
+    model.file(file).into_iter().flat_map(FileState::extents).map(view).collect()
 }
 
 /// A bio of this file; its pieces name whole stretches of one cargo.

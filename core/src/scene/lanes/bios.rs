@@ -5,7 +5,7 @@ use crate::block::bio::{BioEnd, BioState};
 use crate::scene::canvas::{Area, Canvas, id};
 use crate::scene::cells::Cargo;
 use crate::scene::draw::{Anchor, Pattern, Style};
-use crate::scene::fixed::{Fx, plural, px};
+use crate::scene::fixed::{Fx, plural, px, whole};
 use crate::scene::layout::{Frame, Row, band};
 use crate::scene::limits::{MAX_BIO_ROWS, pack};
 use crate::scene::snapshot::BioView;
@@ -15,7 +15,7 @@ const BAR: i32 = 18;
 
 pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) -> Fx {
     let full = frame.full(Lane::Bios);
-    let rows = if full { frame.limits.bio_rows as i32 } else { 1 };
+    let rows = if full { whole(frame.limits.bio_rows) } else { 1 };
     let step = if full { BAR + 4 } else { 16 };
     let row = Row { height: step * rows - if full { 4 } else { 6 }, gap: 6, center: BAR / 2 };
     let agree = frame.agree(|a, b| same(&a.bios, &b.bios));
@@ -24,7 +24,7 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
         let places = pack(all);
         let most = if full { frame.limits.bio_rows.min(MAX_BIO_ROWS) } else { 1 };
         for (bio, at) in all.iter().zip(&places).filter(|(_, at)| **at < most) {
-            let top = y + px(step * *at as i32);
+            let top = y + px(step * whole(*at));
             bar(frame, canvas, run, bio, (top, top + px(if full { BAR } else { 10 })));
         }
         let hidden = places.iter().filter(|at| **at >= most).count();

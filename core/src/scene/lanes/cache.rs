@@ -5,8 +5,8 @@ use crate::scene::axis::Segment;
 use crate::scene::canvas::{Area, Canvas, id};
 use crate::scene::cells::Cell;
 use crate::scene::draw::{Anchor, Id, Pattern, Style};
-use crate::scene::fixed::{Fx, grouped, px, size};
-use crate::scene::layout::{Frame, Row, Run, band};
+use crate::scene::fixed::{Fx, fitting, grouped, px, size};
+use crate::scene::layout::{Frame, Row, Run, band, breaks};
 use crate::scene::snapshot::{CacheView, CellSpan, FolioView};
 use crate::scene::view::Lane;
 
@@ -34,7 +34,7 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
         for segment in frame.file.segments() {
             Band { frame, run, segment, boxes, full }.draw(canvas);
         }
-        frame.breaks(canvas, "cbreak", &frame.file, boxes, run as u64);
+        breaks(canvas, "cbreak", &frame.file, boxes, run);
         if full {
             labels(frame, canvas, run, y + px(11));
         }
@@ -78,7 +78,13 @@ fn labels(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, y: Fx) {
         canvas.label(id(run, "counts", 0, 0), Style::Tick, frame.edges(), &place, &texts);
         return;
     }
-    for folio in &cache.folios {
+    // Folios that lie as in the first run are named there.
+    let named = |folio: &&FolioView| {
+        let look = |view: &FolioView| (view.start, view.end, badges(view.flags));
+        let first = &frame.runs[0].now.cache.folios;
+        run == 0 || !first.iter().any(|other| look(other) == look(folio))
+    };
+    for folio in cache.folios.iter().filter(named) {
         for piece in frame.file.pieces(folio.start, folio.end) {
             let badges = badges(folio.flags);
             let extra = if badges.is_empty() { badges } else { format!(" \u{b7} {badges}") };
@@ -216,7 +222,7 @@ impl Band<'_> {
     /// Bins of at least six pixels: the share of each state as a part of the height.
     fn bins(&self, canvas: &mut Canvas, span: &CellSpan) {
         let wide = (self.segment.x1 - self.segment.x0).max(BIN);
-        let most = (wide / BIN) as usize;
+        let most = fitting(wide, BIN);
         let per = span.cells.len().div_ceil(most).max(1);
         let bins: Vec<&[Cell]> = span.cells.chunks(per).collect();
         let mut at = 0;

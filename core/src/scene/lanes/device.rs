@@ -4,7 +4,7 @@ use super::bios::cargo;
 use crate::scene::canvas::{Canvas, id};
 use crate::scene::draw::{Anchor, Shape, Style};
 use crate::scene::fixed::{Fx, HALF, grouped, px};
-use crate::scene::layout::{Frame, Row, band};
+use crate::scene::layout::{Frame, Row, band, breaks};
 use crate::scene::snapshot::{ExtentView, PieceView};
 use crate::scene::view::Lane;
 use crate::units::SECTOR_SIZE;
@@ -60,7 +60,7 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
             let (from, to) = ((px(segment.x0 - 8), line), (px(segment.x1 + 8), line));
             canvas.line(id(run, "saxis", at as u64, 0), Style::SectorAxis, from, to);
         }
-        frame.breaks(canvas, "sbreak", &frame.sectors, (line - px(4), line + px(4)), run as u64);
+        breaks(canvas, "sbreak", &frame.sectors, (line - px(4), line + px(4)), run);
         for bio in &frame.runs[run].now.bios {
             let mut k = 0;
             for part in &bio.pieces {
@@ -92,7 +92,8 @@ fn ticks(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) {
             (x + HALF, top - px(1)),
             (x + HALF, top + px(4)),
         );
-        let place = [(x, top + px(14), Anchor::Middle)];
+        let y = top + px(14);
+        let place = [(x, y, Anchor::Middle), (x.min(right), y, Anchor::End)];
         let text = grouped(sector);
         canvas.label(id(0, "sat", sector, 0), Style::SectorTick, (left, right), &place, &[&text]);
     }

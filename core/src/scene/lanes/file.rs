@@ -2,8 +2,8 @@
 
 use crate::scene::canvas::{Canvas, id};
 use crate::scene::draw::{Anchor, Style};
-use crate::scene::fixed::{Fx, HALF, position, px, size, text_width};
-use crate::scene::layout::{Frame, band};
+use crate::scene::fixed::{Fx, HALF, position, px, size, text_width, whole};
+use crate::scene::layout::{Frame, band, breaks};
 use crate::scene::view::Lane;
 use crate::trace::model::OpRecord;
 
@@ -26,7 +26,7 @@ fn ruler(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) {
         let (from, to) = ((px(segment.x0), y), (px(segment.x1), y));
         canvas.line(id(0, "axis", at as u64, 0), Style::Axis, from, to);
     }
-    frame.breaks(canvas, "fbreak", &frame.file, (y - px(4), y + px(4)), 0);
+    breaks(canvas, "fbreak", &frame.file, (y - px(4), y + px(4)), 0);
     let unit = frame.runs.iter().map(|run| run.now.cache.block).min().unwrap_or(1);
     let mut ticks = frame.file.ticks(unit.max(1), 58);
     let last = frame.file.segments().last().map(|last| (last.end, px(last.x1)));
@@ -55,25 +55,24 @@ fn ruler(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) {
 }
 
 fn words(op: &OpRecord) -> String {
-    let mut words = op.kind().name().to_owned();
-    if !op.is_empty() {
-        words += &format!(" {} at {}", size(op.len().get()), position(op.pos().get()));
-    }
-    if let Some(result) = op.result() {
-        words += &format!(" returned {result}");
-    }
-    words
+    let what = if op.is_empty() {
+        String::new()
+    } else {
+        format!(" {} at {}", size(op.len().get()), position(op.pos().get()))
+    };
+    let end = op.result().map_or_else(String::new, |result| format!(" returned {result}"));
+    format!("{}{what}{end}", op.kind().name())
 }
 
 fn operations(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) {
     let agree = frame.agree(|a, b| a.op.map(|op| op.1) == b.op.map(|op| op.1));
     let rows = if agree { 1 } else { frame.runs.len() };
-    let height = 8 / rows as i32;
+    let height = 8 / whole(rows);
     let mut said = Vec::new();
     let mut after = None;
     for (at, run) in frame.runs.iter().take(rows).enumerate() {
         let Some((_, op)) = run.now.op else { continue };
-        let y = top + px(height * at as i32);
+        let y = top + px(height * whole(at));
         let end = op.pos().get() + op.len().get();
         for (k, piece) in frame.file.pieces(op.pos().get(), end).into_iter().enumerate() {
             let area = band(piece.x0, piece.x1.max(piece.x0 + px(2)), y, y + px(height - 1));
