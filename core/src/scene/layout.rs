@@ -221,7 +221,7 @@ impl<'a> Frame<'a> {
         let at = (px(self.margin), y);
         // The plates of high rows stand below the name.
         let high = self.full(lane) && matches!(lane, Lane::Cache | Lane::Tally);
-        let plate = if self.compares() && !high { 24 } else { 0 };
+        let plate = if self.compares() && !high { 19 } else { 0 };
         let room = px(self.x0 - 9 - plate - self.margin);
         let style = Style::LaneName;
         let name = if self.narrow {

@@ -4,16 +4,19 @@
 
 use super::Side;
 use super::axis::Span;
-use super::snapshot::{BioView, Snapshot};
+use super::snapshot::{BioView, bios, extents};
 use crate::trace::delta::DeltaKind;
 use crate::trace::model::{Model, Place};
 use crate::trace::timeline::Timeline;
-use crate::units::{FileId, FileRange};
+use crate::units::{FileId, FileRange, MAX_POS};
+use std::collections::BTreeSet;
 
 /// Most rows of bios that a lane holds.
 pub(super) const MAX_BIO_ROWS: usize = 3;
 /// Most spans of an axis.
 const MAX_SPANS: usize = 6;
+/// Most blocks that are shown; what lies behind is cut off.
+const MAX_BLOCKS: u64 = 1 << 18;
 /// Up to this many blocks nothing is left out of the axis.
 const SHORT: u64 = 64;
 
@@ -33,8 +36,9 @@ pub struct Limits {
 
 #[derive(Default)]
 struct Seen {
-    touched: Vec<Span>,
-    placed: Vec<(u64, u64, u64)>,
+    touched: BTreeSet<Span>,
+    /// First byte, end, device address.
+    placed: BTreeSet<(u64, u64, u64)>,
     size: u64,
     bio_rows: usize,
     tally: u32,
@@ -57,6 +61,7 @@ impl Limits {
                 vec![(start / block * block, end.div_ceil(block) * block)]
             },
         );
+        let spans = cut(spans, geometries().map(|g| g.block_size().get()).min().unwrap_or(1));
         let same = seen.windows(2).all(|two| two[0].extents == two[1].extents);
         Self {
             sectors: sectors(&seen, &spans, block),
@@ -73,7 +78,7 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
     let mut seen = Seen::default();
     let recording = timeline.recording();
     for at in 0..recording.len() {
-        let (mut bios, mut extents) = (false, false);
+        let (mut moved, mut mapped) = (false, false);
         for delta in recording.deltas(at) {
             if model.apply(delta).is_err() {
                 return seen;
@@ -84,17 +89,18 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                     let place = Place::unpack(delta.new).filter(|place| place.file == file);
                     if let Some(place) = place {
                         let start = geometry.page_pos(place.index).get();
-                        touch(&mut seen, (start, start + geometry.folio_size(place.order).get()));
+                        let size = geometry.folio_size(place.order).get();
+                        seen.touched.insert((start, start + size));
                     }
                 }
                 DeltaKind::FileSize if delta.object == file.get() => {
                     seen.size = seen.size.max(delta.new);
                 }
                 DeltaKind::ExtentLen | DeltaKind::ExtentAt if delta.object == file.get() => {
-                    extents = true;
+                    mapped = true;
                     seen.extents_move |= delta.old != 0;
                 }
-                DeltaKind::BioHead | DeltaKind::BioState => bios = true,
+                DeltaKind::BioHead | DeltaKind::BioState => moved = true,
                 DeltaKind::FileSize
                 | DeltaKind::FileDiskSize
                 | DeltaKind::ExtentLen
@@ -122,44 +128,29 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                 | DeltaKind::FileOpen => {}
             }
         }
-        if extents {
-            note_extents(&mut seen, &model, file);
+        if mapped {
+            let placed = extents(&model, file)
+                .into_iter()
+                .filter_map(|extent| Some((extent.start, extent.end, extent.addr?)));
+            seen.placed.extend(placed);
         }
-        if bios && model.bios().count() > seen.bio_rows && seen.bio_rows < MAX_BIO_ROWS {
-            let now = Snapshot::of(&model, None, file, &[]);
-            let rows = pack(&now.bios).into_iter().max().map_or(1, |row| row + 1);
+        if moved && model.bios().count() > seen.bio_rows && seen.bio_rows < MAX_BIO_ROWS {
+            let rows = pack(&bios(&model, file)).into_iter().max().map_or(1, |row| row + 1);
             seen.bio_rows = seen.bio_rows.max(rows.min(MAX_BIO_ROWS));
         }
     }
     seen.tally = model.tallies(file).iter().map(|tally| tally.written).max().unwrap_or(0);
-    let all = Snapshot::of(&model, None, file, &[]).extents;
-    seen.extents = all.iter().map(|extent| (extent.start, extent.end)).collect();
+    seen.extents = extents(&model, file).iter().map(|extent| (extent.start, extent.end)).collect();
     seen
-}
-
-fn note_extents(seen: &mut Seen, model: &Model, file: FileId) {
-    for extent in Snapshot::of(model, None, file, &[]).extents {
-        if let Some(addr) = extent.addr {
-            let entry = (extent.start, extent.end, addr);
-            if seen.placed.last() != Some(&entry) && !seen.placed.contains(&entry) {
-                seen.placed.push(entry);
-            }
-        }
-    }
-}
-
-fn touch(seen: &mut Seen, span: Span) {
-    if !seen.touched.iter().any(|(start, end)| *start <= span.0 && span.1 <= *end) {
-        seen.touched.push(span);
-    }
 }
 
 /// The spans of the file: all of it, or what is touched where that is far less.
 fn spans(seen: &[Seen], grain: u64, block: u64) -> Vec<Span> {
-    let mut touched: Vec<Span> = seen.iter().flat_map(|seen| seen.touched.clone()).collect();
+    let mut touched: Vec<Span> =
+        seen.iter().flat_map(|seen| seen.touched.iter().copied()).collect();
     let size = seen.iter().map(|seen| seen.size).max().unwrap_or(0);
     let end = touched.iter().map(|span| span.1).max().unwrap_or(0).max(size);
-    let whole = (0, end.div_ceil(grain).max(1) * grain);
+    let whole = (0, end.min(MAX_POS).div_ceil(grain).max(1) * grain);
     if whole.1 <= SHORT * block || touched.is_empty() {
         return vec![whole];
     }
@@ -188,6 +179,20 @@ fn merge(spans: Vec<Span>, gap: u64) -> Vec<Span> {
     merged
 }
 
+/// The spans without what is more than can be shown.
+fn cut(spans: Vec<Span>, block: u64) -> Vec<Span> {
+    let mut room = MAX_BLOCKS.saturating_mul(block);
+    let mut kept = Vec::new();
+    for (start, end) in spans {
+        let end = end.min(start.saturating_add(room));
+        room -= end - start;
+        if start < end {
+            kept.push((start, end));
+        }
+    }
+    kept
+}
+
 /// The device bytes behind the spans.
 fn sectors(seen: &[Seen], spans: &[Span], block: u64) -> Vec<Span> {
     let mut found = Vec::new();
@@ -195,7 +200,7 @@ fn sectors(seen: &[Seen], spans: &[Span], block: u64) -> Vec<Span> {
         for span in spans {
             let (from, to) = ((*start).max(span.0), (*end).min(span.1));
             if from < to {
-                found.push((addr + (from - start), addr + (to - start)));
+                found.push((addr.saturating_add(from - start), addr.saturating_add(to - start)));
             }
         }
     }

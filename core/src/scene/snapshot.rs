@@ -106,8 +106,8 @@ impl Snapshot {
             }
         }
         cache.folios.sort_by_key(|folio| folio.start);
-        if let Some((start, len)) = step.and_then(zeroed) {
-            cache.mark(start, start + len, |cell| match cell {
+        if let Some((start, end)) = step.and_then(zeroed) {
+            cache.mark(start, end, |cell| match cell {
                 Cell::Clean | Cell::NotUptodate | Cell::Zeroed => Cell::Zeroed,
                 Cell::NotCached
                 | Cell::Reading
@@ -118,8 +118,7 @@ impl Snapshot {
                 | Cell::Failed => cell,
             });
         }
-        let bios: Vec<BioView> =
-            model.bios().filter_map(|(id, bio)| bio_view(model, file, id, bio)).collect();
+        let bios = bios(model, file);
         for bio in &bios {
             cache.carry(bio, model);
         }
@@ -215,10 +214,15 @@ fn still(folio: &FolioState, at: u32) -> Cell {
     }
 }
 
+/// The bios of a file.
+pub(super) fn bios(model: &Model, file: FileId) -> Vec<BioView> {
+    model.bios().filter_map(|(id, bio)| bio_view(model, file, id, bio)).collect()
+}
+
 /// The bytes that a step zeroed in the cache.
 fn zeroed(step: &Step) -> Option<(u64, u64)> {
     let zeroes = [Rule::RunZeroed, Rule::ReadZeroed, Rule::Zeroed].contains(&step.rule);
-    zeroes.then_some((step.args[0], step.args[1]))
+    zeroes.then_some((step.args[0], step.args[0].saturating_add(step.args[1])))
 }
 
 fn running(model: &Model, file: FileId) -> Option<(u32, OpRecord)> {
@@ -227,12 +231,17 @@ fn running(model: &Model, file: FileId) -> Option<(u32, OpRecord)> {
     found.map(|(id, op)| (id, *op))
 }
 
-fn extents(model: &Model, file: FileId) -> Vec<ExtentView> {
+pub(super) fn extents(model: &Model, file: FileId) -> Vec<ExtentView> {
     let block = model.geometry().block_size().get();
     let view = |(at, len, kind, addr): (u32, Bytes, ExtentState, DevAddr)| {
         let start = u64::from(at) * block;
         let placed = matches!(kind, ExtentState::Mapped | ExtentState::Unwritten);
-        ExtentView { start, end: start + len.get(), kind, addr: placed.then_some(addr.get()) }
+        ExtentView {
+            start,
+            end: start.saturating_add(len.get()),
+            kind,
+            addr: placed.then_some(addr.get()),
+        }
     };
     model.file(file).into_iter().flat_map(FileState::extents).map(view).collect()
 }
@@ -246,40 +255,34 @@ fn bio_view(model: &Model, file: FileId, id: u32, bio: &BioRecord) -> Option<Bio
     let block = geometry.block_size().get();
     let mut pieces: Vec<PieceView> = Vec::new();
     let mut addr = bio.addr().get();
+    let mut pos = bio.pos().get();
     for seg in bio.segs() {
         let folio = model.folio(seg.folio);
-        let base = folio.map_or(bio.pos().get() + addr - bio.addr().get(), |folio| {
-            geometry.page_pos(folio.place().index).get() + seg.offset.get()
+        let (offset, len) = (seg.offset.get(), seg.len.get());
+        let start = folio.map_or(pos, |folio| {
+            geometry.page_pos(folio.place().index).get().saturating_add(offset)
         });
+        pos = start.saturating_add(len);
+        // Only a folio can tell one block from another.
+        let blocks = folio.map_or(0, |folio| u64::from(folio.blocks()) * block);
+        let end = if folio.is_some() { len.min(blocks.saturating_sub(offset)) } else { len };
         let mut done = 0;
-        while done < seg.len.get() {
-            let at = geometry.block_floor(Offset::new(seg.offset.get() + done)).get();
-            let len = (block - (seg.offset.get() + done) % block).min(seg.len.get() - done);
-            let waste = folio
-                .is_some_and(|folio| at < u64::from(folio.blocks()) && folio.is_waste(at as u32));
-            let cargo = match (bio.state(), bio.head().op) {
-                (BioState::Done, _) => Cargo::Done,
-                (BioState::Failed, _) => Cargo::Failed,
-                (BioState::Building | BioState::InFlight, BioOp::Read) => Cargo::Read,
-                (BioState::Building | BioState::InFlight, BioOp::Write) if waste => Cargo::Waste,
-                (BioState::Building | BioState::InFlight, BioOp::Write) => Cargo::Asked,
+        while done < end {
+            let at = geometry.block_floor(Offset::new(offset + done)).get();
+            let step = if folio.is_some() { block - (offset + done) % block } else { end };
+            let step = step.min(end - done);
+            let waste = folio.is_some_and(|folio| folio.is_waste(at as u32));
+            let (from, on) = (start.saturating_add(done), addr.saturating_add(done));
+            let piece = PieceView {
+                start: from,
+                end: from.saturating_add(step),
+                addr: on,
+                cargo: cargo(bio, waste),
             };
-            let (start, at_dev) = (base + done, addr + done);
-            match pieces.last_mut() {
-                Some(last)
-                    if last.end == start
-                        && last.cargo == cargo
-                        && last.addr + (last.end - last.start) == at_dev =>
-                {
-                    last.end += len;
-                }
-                Some(_) | None => {
-                    pieces.push(PieceView { start, end: start + len, addr: at_dev, cargo });
-                }
-            }
-            done += len;
+            join(&mut pieces, piece);
+            done += step;
         }
-        addr += seg.len.get();
+        addr = addr.saturating_add(len);
     }
     Some(BioView {
         id,
@@ -290,4 +293,26 @@ fn bio_view(model: &Model, file: FileId, id: u32, bio: &BioRecord) -> Option<Bio
         state: bio.state(),
         end: bio.end(),
     })
+}
+
+fn cargo(bio: &BioRecord, waste: bool) -> Cargo {
+    match (bio.state(), bio.head().op) {
+        (BioState::Done, _) => Cargo::Done,
+        (BioState::Failed, _) => Cargo::Failed,
+        (BioState::Building | BioState::InFlight, BioOp::Read) => Cargo::Read,
+        (BioState::Building | BioState::InFlight, BioOp::Write) if waste => Cargo::Waste,
+        (BioState::Building | BioState::InFlight, BioOp::Write) => Cargo::Asked,
+    }
+}
+
+/// Adds a piece, to the last one where it follows on.
+fn join(pieces: &mut Vec<PieceView>, piece: PieceView) {
+    let follows = |last: &&mut PieceView| {
+        let next = last.addr.saturating_add(last.end - last.start);
+        last.end == piece.start && last.cargo == piece.cargo && next == piece.addr
+    };
+    match pieces.last_mut().filter(follows) {
+        Some(last) => last.end = piece.end,
+        None => pieces.push(piece),
+    }
 }

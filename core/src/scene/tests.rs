@@ -170,3 +170,30 @@ fn nothing_at_all_is_a_picture_too() {
     assert!(svg::render_svg(&render(&[], &View::default())).contains("</svg>"));
     assert!(text::render_text(&side, &View::default()).contains("not cached"));
 }
+
+/// Every state at 28, 14 and 6 pixels.
+#[test]
+fn every_state_has_its_shape() {
+    let mut canvas = Canvas::default();
+    for (row, wide) in [28, 14, 6].into_iter().enumerate() {
+        for cell in Cell::ALL {
+            let (x, y) = (px(12 + 40 * cell as i32), px(12 + 40 * fixed::whole(row)));
+            let area = Area::new(x, y, x + px(wide), y + px(28));
+            let n = row as u64 * 100 + cell as u64;
+            lanes::cache::paint(&mut canvas, |k| id(0, "cell", n, k), cell, area);
+        }
+    }
+    let shape = Shape::Rect { x: px(0), y: px(0), w: px(420), h: px(132), r: px(0) };
+    let ground = Mark { id: id(0, "ground", 0, 0), shape, style: Style::Ground, pattern: None };
+    let scene = Scene {
+        marks: std::iter::once(ground).chain(canvas.marks).collect(),
+        width: 420,
+        height: 132,
+        title: "States".to_owned(),
+        alt: "Every state of a block at 28, 14 and 6 pixels.".to_owned(),
+        legend: Cell::ALL.to_vec(),
+        theme: Theme::Auto,
+        prefix: "s".to_owned(),
+    };
+    golden("states.svg", &svg::render_svg(&scene));
+}

@@ -121,7 +121,7 @@ pub fn render_text(sides: &[Side<'_>], view: &View) -> String {
             Lane::Bios => page.lane(&runs, "bios", |run| bios(run, &grid)),
             Lane::Device => page.lane(&runs, "device", |run| device(&run.now)),
             Lane::Tally => {
-                page.lane(&runs, "times", |run| vec![grid.row(|at, end| tally(run, at, end))])
+                page.lane(&runs, "times", |run| vec![grid.row(|at, end| tally(run, at, end))]);
             }
         }
     }
@@ -201,7 +201,8 @@ fn file(page: &mut Page, runs: &[Run], grid: &Grid) {
     page.lines.push(format!("{:GUTTER$}{}", "file", grid.ruler()));
     page.lane(runs, "", |run| {
         let Some((_, op)) = run.now.op.filter(|(_, op)| !op.is_empty()) else { return Vec::new() };
-        let (start, end) = (op.pos().get(), op.pos().get() + op.len().get());
+        let start = op.pos().get();
+        let end = start.saturating_add(op.len().get());
         let mark = |at, next| if at < end && start < next { 'v' } else { ' ' };
         let row = grid.row(mark).replace(['|', '/'], " ");
         let name = format!(" {} {}", op.kind().name(), size(op.len().get()));

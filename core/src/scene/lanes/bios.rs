@@ -12,6 +12,8 @@ use crate::scene::snapshot::BioView;
 use crate::scene::view::Lane;
 
 const BAR: i32 = 18;
+/// Narrowest drawing of a bio.
+const NARROWEST: i32 = 6;
 
 pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) -> Fx {
     let full = frame.full(Lane::Bios);
@@ -56,18 +58,19 @@ pub(super) fn cargo(canvas: &mut Canvas, mark: crate::scene::draw::Id, cargo: Ca
 fn bar(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, bio: &BioView, rows: (Fx, Fx)) {
     let (top, bottom) = rows;
     let n = u64::from(bio.id);
-    let (mut left, mut right) = (Fx::sixteenths(i32::MAX), px(0));
-    let mut k = 0;
+    let mut parts: Vec<(Cargo, Fx, Fx)> = Vec::new();
     for part in &bio.pieces {
-        for piece in frame.file.pieces(part.start, part.end) {
-            let x1 = piece.x1.max(piece.x0 + px(2));
-            cargo(canvas, id(run, "bio", n, k), part.cargo, band(piece.x0, x1, top, bottom));
-            (left, right) = (left.min(piece.x0), right.max(x1));
-            k += 1;
-        }
+        let shown = frame.file.pieces(part.start, part.end).into_iter();
+        parts.extend(shown.map(|piece| (part.cargo, piece.x0, piece.x1.max(piece.x0 + px(2)))));
     }
-    if right <= left {
-        return;
+    let Some(left) = parts.iter().map(|part| part.1).min() else { return };
+    // However short, a bio can be seen.
+    if let Some(last) = parts.last_mut() {
+        last.2 = last.2.max(left + px(NARROWEST));
+    }
+    let right = parts.iter().map(|part| part.2).max().unwrap_or(left);
+    for (k, (what, x0, x1)) in parts.iter().enumerate() {
+        cargo(canvas, id(run, "bio", n, k as u16), *what, band(*x0, *x1, top, bottom));
     }
     canvas.reserve(band(left, right, top, bottom));
     let open = bio.state == BioState::Building;
@@ -76,13 +79,16 @@ fn bar(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, bio: &BioView, rows: 
         BioState::InFlight | BioState::Failed => Style::BioSent,
         BioState::Done => Style::BioDone,
     };
-    canvas.framed(id(run, "bioline", n, 0), outline, band(left, right, top, bottom), 0);
-    if !open {
+    if right - left > px(NARROWEST) {
+        canvas.framed(id(run, "bioline", n, 0), outline, band(left, right, top, bottom), 0);
+    }
+    if !open && right - left > px(NARROWEST) {
         let x = right - px(1);
         canvas.line(id(run, "cap", n, 0), Style::Cap, (x, top - px(2)), (x, bottom + px(2)));
     }
     if is_changed(frame, run, bio) {
-        let area = band(left - px(3), right + px(3), top - px(3), bottom + px(3));
+        let out = px(if frame.full(Lane::Bios) { 3 } else { 1 });
+        let area = band(left - out, right + out, top - out, bottom + out);
         canvas.fill(id(run, "biochg", n, 0), Style::Changed, area);
     }
     if frame.full(Lane::Bios) {

@@ -130,27 +130,27 @@ impl Band<'_> {
         let first = self.segment.start / cache.block;
         let Some(span) = cache.spans.iter().find(|span| span.first == first) else { return };
         let unit = self.frame.file.unit(cache.block);
-        self.folios(canvas, unit);
         if unit >= BIN {
+            self.folios(canvas);
             for (at, cell) in span.cells.iter().enumerate() {
                 self.cell(canvas, first + at as u64, *cell, unit);
             }
         } else {
             self.bins(canvas, span);
+            self.folios(canvas);
         }
         self.changed(canvas, span, unit);
     }
-    fn folios(&self, canvas: &mut Canvas, unit: i32) {
+    fn folios(&self, canvas: &mut Canvas) {
         let (top, bottom) = self.boxes;
         let segment = self.segment;
         if !self.full {
             return;
         }
-        let many = unit < BIN && self.data().now.cache.folios.len() > 40;
-        for folio in self.data().now.cache.folios.iter().filter(|_| !many) {
+        for folio in &self.data().now.cache.folios {
             let (start, end) = (folio.start.max(segment.start), folio.end.min(segment.end));
-            if start < end {
-                let area = band(segment.x(start), segment.x(end), top, bottom);
+            let area = band(segment.x(start), segment.x(end), top, bottom);
+            if start < end && area.x1 - area.x0 >= px(BIN) {
                 canvas.framed(id(self.run, "folio", start, 0), Style::Folio, area, 2);
             }
         }

@@ -34,8 +34,8 @@ pub(in crate::scene) fn ribbons(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx)
 fn ribbon(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, extent: &ExtentView, top: Fx) {
     let Some(addr) = extent.addr else { return };
     for above in frame.file.pieces(extent.start, extent.end) {
-        let from = addr + (above.start - extent.start);
-        let below = frame.sectors.pieces(from, from + (above.end - above.start));
+        let from = addr.saturating_add(above.start - extent.start);
+        let below = frame.sectors.pieces(from, from.saturating_add(above.end - above.start));
         let (Some(first), Some(last)) = (below.first(), below.last()) else { continue };
         let bottom = top + px(RIBBON - 4);
         let points = vec![(above.x0, top), (above.x1, top), (last.x1, bottom), (first.x0, bottom)];
@@ -64,9 +64,9 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
         for bio in &frame.runs[run].now.bios {
             let mut k = 0;
             for part in &bio.pieces {
-                let end = part.addr + (part.end - part.start);
+                let end = part.addr.saturating_add(part.end - part.start);
                 for piece in frame.sectors.pieces(part.addr, end) {
-                    let x1 = piece.x1.max(piece.x0 + px(2));
+                    let x1 = piece.x1.max(piece.x0 + px(4));
                     let area = band(piece.x0, x1, y, y + px(row.height - 3));
                     cargo(canvas, id(run, "dev", u64::from(bio.id), k), part.cargo, area);
                     k += 1;

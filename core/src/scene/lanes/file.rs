@@ -73,7 +73,7 @@ fn operations(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) {
     for (at, run) in frame.runs.iter().take(rows).enumerate() {
         let Some((_, op)) = run.now.op else { continue };
         let y = top + px(height * whole(at));
-        let end = op.pos().get() + op.len().get();
+        let end = op.pos().get().saturating_add(op.len().get());
         for (k, piece) in frame.file.pieces(op.pos().get(), end).into_iter().enumerate() {
             let area = band(piece.x0, piece.x1.max(piece.x0 + px(2)), y, y + px(height - 1));
             canvas.fill(id(at, "op", 0, k as u16), Style::Op, area);

@@ -28,7 +28,7 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
 
 fn extents(frame: &Frame<'_>, canvas: &mut Canvas, runs: (usize, usize), top: Fx, height: i32) {
     let (as_run, run) = (runs.0, &frame.runs[runs.1]);
-    let bottom = top + px(height);
+    let (bottom, full) = (top + px(height), frame.full(Lane::Mapping));
     let mut covered = 0;
     let mut holes = Vec::new();
     for extent in &run.now.extents {
@@ -41,7 +41,7 @@ fn extents(frame: &Frame<'_>, canvas: &mut Canvas, runs: (usize, usize), top: Fx
             let area = band(piece.x0, piece.x1, top, bottom);
             canvas.framed(id(as_run, "hole", piece.start, 0), Style::Hole, area, 0);
             let place = [(piece.x0 + px(8), top + px(height - 5), Anchor::Start)];
-            let edges = (piece.x0, piece.x1);
+            let edges = (piece.x0, if full { piece.x1 } else { piece.x0 });
             canvas.label(
                 id(as_run, "hname", piece.start, 0),
                 Style::Tick,
@@ -58,7 +58,7 @@ fn extents(frame: &Frame<'_>, canvas: &mut Canvas, runs: (usize, usize), top: Fx
             let (long, short) = names(extent, piece.start);
             let place = [(piece.x0 + px(8), top + px(height - 5), Anchor::Start)];
             let texts: &[&str] = &[&long, short];
-            let edges = (piece.x0, piece.x1);
+            let edges = (piece.x0, if full { piece.x1 } else { piece.x0 });
             canvas.label(id(as_run, "ename", piece.start, 0), Style::Stage, edges, &place, texts);
             let changed = run.before.as_ref().is_some_and(|old| !old.extents.contains(extent));
             if changed {
@@ -82,7 +82,7 @@ fn names(extent: &ExtentView, start: u64) -> (String, &'static str) {
     let long = extent.addr.map_or_else(
         || short.to_owned(),
         |addr| {
-            let sector = (addr + (start - extent.start)) / SECTOR_SIZE;
+            let sector = addr.saturating_add(start - extent.start) / SECTOR_SIZE;
             format!("{short} from sector {}", grouped(sector))
         },
     );
