@@ -89,14 +89,11 @@ impl<E: Env> World<E> {
         }
         let at = (bio.segs.len() - 1) as u32;
         let raw = id.get();
-        match grown {
-            Some(now) => {
-                self.note(DeltaKind::BioSegLen, raw, at, (now - len).get(), now.get());
-            }
-            None => {
-                self.note(DeltaKind::BioSegAt, raw, at, 0, seg_word(&seg));
-                self.note(DeltaKind::BioSegLen, raw, at, 0, len.get());
-            }
+        if let Some(now) = grown {
+            self.note(DeltaKind::BioSegLen, raw, at, (now - len).get(), now.get());
+        } else {
+            self.note(DeltaKind::BioSegAt, raw, at, 0, seg_word(&seg));
+            self.note(DeltaKind::BioSegLen, raw, at, 0, len.get());
         }
         self.note(DeltaKind::BioLen, raw, 0, old_len.get(), new_len.get());
         if first {
