@@ -201,6 +201,10 @@ impl<E: Env> World<E> {
             let step = Step { time: self.now, task, op, context, rule, args };
             self.sink.take(step, &self.pending);
             self.pending.clear();
+            if E::Sink::MIRROR {
+                let state = self.snapshot();
+                self.sink.mirror(&state);
+            }
         }
     }
     /// Runs `work` as if in another context.

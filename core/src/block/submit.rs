@@ -135,7 +135,7 @@ impl<E: Env> World<E> {
         }
         entry.error = result.err();
         let purpose = entry.purpose;
-        let segs = core::mem::take(&mut entry.bio.segs);
+        let segs = entry.bio.segs.clone();
         let (len, op, task) = (entry.bio.len, entry.bio.head.op, entry.bio.task);
         self.caller.task = task;
         if result.is_ok() {
@@ -168,9 +168,8 @@ impl<E: Env> World<E> {
                 }
             }
         }
-        if E::Sink::ON || purpose == Purpose::SyncRead {
-            self.bio_mut(id).bio.segs = segs;
-        } else {
+        // A trace keeps it until its task goes on; a waiting reader takes it itself.
+        if !E::Sink::ON && purpose != Purpose::SyncRead {
             self.bios.remove(&id);
         }
     }
