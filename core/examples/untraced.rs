@@ -9,6 +9,7 @@ use folioscope_core::frames::HeapFrames;
 use folioscope_core::fs::blockdev::BlockDev;
 use folioscope_core::fs::{Provider, SpaceAllocator};
 use folioscope_core::geometry::Geometry;
+use folioscope_core::ops::readahead::ReadaheadLimits;
 use folioscope_core::trace::sink::NoTrace;
 use folioscope_core::units::{Bytes, DevAddr, Order, Pos, TaskId};
 use folioscope_core::world::{Config, Env};
@@ -33,6 +34,7 @@ fn main() {
             stable_writes: false,
             frames: FramePolicy::Packed,
             space: SpaceAllocator::new(DevAddr::ZERO, None),
+            readahead: ReadaheadLimits::default(),
         };
         let engine: Engine<Untraced> = Engine::new(config, HeapFrames::new(page), NoTrace);
         let device = Provider::BlockDev(BlockDev::new(Bytes::new(FILE)));

@@ -15,6 +15,7 @@ use crate::frames::FrameStore;
 use crate::fs::{Provider, SpaceAllocator};
 use crate::geometry::Geometry;
 use crate::iomap::Iomap;
+use crate::ops::readahead::{ReadaheadLimits, Window};
 use crate::ops::{OpKind, OpResult};
 use crate::trace::delta::{Delta, DeltaKind};
 use crate::trace::model::FileState;
@@ -45,6 +46,8 @@ pub struct Config {
     pub frames: FramePolicy,
     /// Where new blocks lie.
     pub space: SpaceAllocator,
+    /// How far reads look ahead.
+    pub readahead: ReadaheadLimits,
 }
 
 /// What the host must do.
@@ -77,6 +80,7 @@ pub struct Inode {
     pub(crate) reported: u32,
     /// When it last went from clean to dirty.
     pub(crate) dirtied: Option<u64>,
+    pub(crate) window: Window,
 }
 
 /// Why a bio exists: decides what its completion does.
@@ -327,6 +331,7 @@ impl<E: Env> World<E> {
             last_error: Errno::Io,
             reported: 0,
             dirtied: None,
+            window: Window::default(),
         });
         self.note(DeltaKind::FileOpen, id.get(), 0, 0, 1);
         self.set_size(id, size);

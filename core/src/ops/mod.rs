@@ -2,6 +2,7 @@
 
 pub(crate) mod life;
 pub(crate) mod read;
+pub mod readahead;
 pub(crate) mod sync;
 pub(crate) mod write;
 pub(crate) mod zero;

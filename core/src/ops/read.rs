@@ -1,4 +1,4 @@
-//! Buffered read (`filemap_read`) without readahead: what is missing is read a folio at a time.
+//! Buffered read (`filemap_read`): from the cache, with readahead for what is missing.
 
 use super::write::lock_folio;
 use crate::block::bio::{BioEnd, BioHead, MAX_VECS};
@@ -7,79 +7,120 @@ use crate::counters::Counter;
 use crate::engine::Cx;
 use crate::errno::Errno;
 use crate::frames::{FrameStore, UserDest};
-use crate::iomap::Intent;
+use crate::iomap::{Intent, Mapping};
 use crate::trace::rule::Rule;
-use crate::units::{BioId, Bytes, DevAddr, FileId, FileRange, FolioId, Offset, Pages, Pos};
+use crate::units::{BioId, Bytes, DevAddr, FileId, FileRange, FolioId, Offset, PageIndex, Pos};
 use crate::world::{Env, Purpose, World};
+
+/// Most folios that are looked at together (`PAGEVEC_SIZE`).
+const BATCH: usize = 31;
 
 /// Reads into `dest` from `pos`, up to EOF.
 pub(crate) async fn pread<E: Env>(
     cx: &Cx<'_, E>,
-    file: FileId,
     pos: Pos,
     dest: &mut dyn UserDest,
 ) -> Result<Bytes, Errno> {
     let asked = FileRange::new(pos, dest.len()).ok_or(Errno::Inval)?;
     let mut at = pos;
-    loop {
-        let range = cx.with(|world| asked.intersect(world.whole(file)));
-        if at >= range.end() {
-            break;
-        }
-        let part = FileRange::between(at, range.end());
-        let folio = match folio_for_read(cx, file, part).await {
-            Ok(folio) => folio,
-            Err(errno) if at == pos => return Err(errno),
-            Err(_) => break,
-        };
-        let (len, copied) = cx.with(|world| world.copy_out(folio, part, at.since(pos), dest));
-        at += copied;
-        if copied < len {
-            if at == pos {
-                return Err(Errno::Fault);
+    let mut result = Ok(());
+    while result.is_ok() && at < cx.with(|world| asked.intersect(world.whole(file))).end() {
+        let rest = FileRange::between(at, asked.end());
+        let batch = match folios_for_read(cx, file, rest).await {
+            Ok(batch) => batch,
+            Err(errno) => {
+                result = Err(errno);
+                break;
             }
-            break;
+        };
+        for folio in batch {
+            let part = cx.with(|world| rest.intersect(world.whole(file)));
+            let part = FileRange::between(at, part.end());
+            let (len, copied) = cx.with(|world| world.copy_out(folio, part, at.since(pos), dest));
+            at += copied;
+            if copied < len {
+                result = Err(Errno::Fault);
+                break;
+            }
         }
     }
     let read = at.since(pos);
-    cx.with(|world| world.count(Counter::AppRead, read.get()));
-    Ok(read)
+    cx.with(|world| {
+        world.count(Counter::AppRead, read.get());
+        if !read.is_zero() {
+            world.file_mut(file).window.previous = Some(at);
+        }
+    });
+    // What was read counts; the error is lost for this call.
+    if read.is_zero() { result.map(|()| read) } else { Ok(read) }
 }
 
-/// The folio that holds the start of `part`, with every byte valid that the read wants of it.
-async fn folio_for_read<E: Env>(
+/// The cached folios from the start of `rest` on, up to one that carries the readahead mark or had
+/// to be waited for; all of them readable (`filemap_get_pages`).
+async fn folios_for_read<E: Env>(
     cx: &Cx<'_, E>,
-    file: FileId,
-    part: FileRange,
-) -> Result<FolioId, Errno> {
-    let index = cx.with(|world| world.geometry().page_floor(part.start()));
-    let mut read_it = false;
+    rest: FileRange,
+) -> Result<Vec<FolioId>, Errno> {
+    let (index, end) = cx.with(|world| {
+        let geometry = world.geometry();
+        (geometry.page_floor(rest.start()), geometry.page_ceil(rest.end()))
+    });
+    let mut tried = false;
     loop {
-        let Some(folio) = cx.with(|world| world.file(file).mapping.find(index)) else {
-            // A miss: with no readahead window, one folio at a time, sent as readahead
-            // (`force_page_cache_ra`).
-            let folio = cx.with(|world| world.create_for_read(file, part.start()))?;
-            cx.with(|world| world.read_folio(file, folio, true));
-            cx.wait(|world| (!world.is_locked_at(file, index, folio)).then_some(())).await;
+        let batch = cx.with(|world| world.read_batch_at(file, index, end));
+        let Some(last) = batch.last().copied() else {
+            if tried {
+                cx.with(|world| world.create_and_read(file, rest.start()))?;
+            } else {
+                cx.with(|world| world.sync_readahead(file, index, end.since(index)));
+            }
+            tried = true;
             continue;
         };
+        let at = cx.with(|world| world.folios.at(last).index);
+        if cx.with(|world| world.has(last, FolioFlags::READAHEAD)) {
+            cx.with(|world| world.async_readahead(file, last, end.since(at)));
+        }
+        let part = FileRange::between(
+            rest.start(),
+            cx.with(|world| rest.intersect(world.whole(file))).end(),
+        );
+        if make_readable(cx, file, at, last, part).await? {
+            return Ok(batch);
+        }
+    }
+}
+
+/// Waits until what `part` wants of a folio is valid, reading it if nobody does; false if it left
+/// its place meanwhile (`filemap_update_page`).
+async fn make_readable<E: Env>(
+    cx: &Cx<'_, E>,
+    index: PageIndex,
+    folio: FolioId,
+    part: FileRange,
+) -> Result<bool, Errno> {
+    let mut read_it = false;
+    loop {
         if cx.with(|world| world.is_readable(folio, part)) {
-            return Ok(folio);
+            return Ok(true);
         }
         if !lock_folio(cx, file, index, folio).await {
-            continue;
+            return Ok(false);
         }
         if cx.with(|world| world.is_readable(folio, part)) {
             cx.with(|world| world.unlock(folio));
-            return Ok(folio);
+            return Ok(true);
         }
         if read_it {
             cx.with(|world| world.unlock(folio));
             return Err(Errno::Io);
         }
         read_it = true;
-        cx.with(|world| world.read_folio(file, folio, false));
+        cx.with(|world| world.read_batch(file, &[folio], false));
         cx.wait(|world| (!world.is_locked_at(file, index, folio)).then_some(())).await;
+        if cx.with(|world| world.file(file).mapping.find(index) != Some(folio)) {
+            return Ok(false);
+        }
     }
 }
 
@@ -89,17 +130,44 @@ struct OpenBio {
     capacity: usize,
 }
 
+/// How far a batch of folios has been read.
+struct Filling<'a> {
+    folios: &'a [FolioId],
+    /// The folio now filled, and how many of its bytes were submitted.
+    next: usize,
+    submitted: Bytes,
+    open: Option<OpenBio>,
+    readahead: bool,
+}
+
 impl<E: Env> World<E> {
-    fn is_locked_at(&self, file: FileId, index: crate::units::PageIndex, folio: FolioId) -> bool {
+    fn is_locked_at(&self, file: FileId, index: PageIndex, folio: FolioId) -> bool {
         self.file(file).mapping.find(index) == Some(folio) && self.has(folio, FolioFlags::LOCKED)
     }
-    fn create_for_read(&mut self, file: FileId, pos: Pos) -> Result<FolioId, Errno> {
+    /// Cached folios that follow each other from `index` on (`filemap_get_read_batch`).
+    fn read_batch_at(&self, file: FileId, index: PageIndex, end: PageIndex) -> Vec<FolioId> {
+        let mut batch = Vec::new();
+        let mut at = index;
+        while at < end && batch.len() < BATCH {
+            let Some(id) = self.file(file).mapping.find(at) else { break };
+            batch.push(id);
+            let folio = self.folios.at(id);
+            if folio.flags.has(FolioFlags::READAHEAD) || !folio.flags.has(FolioFlags::UPTODATE) {
+                break;
+            }
+            at = folio.end_index();
+        }
+        batch
+    }
+    /// Readahead brought nothing: one folio of the smallest order (`filemap_create_folio`).
+    fn create_and_read(&mut self, file: FileId, pos: Pos) -> Result<(), Errno> {
         let geometry = self.geometry();
         let order = geometry.min_order();
         let index = crate::geometry::Geometry::align_index(geometry.page_floor(pos), order);
         let folio = self.add_folio(file, index, order)?;
         self.step(Rule::FolioMadeForRead, [u64::from(order.get()), index.get(), 0, 0]);
-        Ok(folio)
+        self.read_batch(file, &[folio], false);
+        Ok(())
     }
     /// Whether the bytes that a read wants of a folio are valid
     /// (`iomap_is_partially_uptodate`).
@@ -121,6 +189,9 @@ impl<E: Env> World<E> {
         dest: &mut dyn UserDest,
     ) -> (Bytes, Bytes) {
         let wanted = part.intersect(self.folio_range(folio));
+        if wanted.is_empty() {
+            return (Bytes::ZERO, Bytes::ZERO);
+        }
         let offset = Offset::ZERO + wanted.start().since(self.folio_pos(folio));
         let pfn = self.folios.at(folio).pfn();
         let from = self.memory.bytes(pfn, offset, wanted.len());
@@ -128,47 +199,84 @@ impl<E: Env> World<E> {
         self.step(Rule::CopiedOut, [wanted.start().get(), copied.get(), 0, 0]);
         (wanted.len(), copied)
     }
-    /// Fills a locked folio: what has data is read, the rest zeroed; whoever does the last part
-    /// unlocks it (`iomap_read_folio`). An error of the mapping leaves the folio not uptodate.
-    pub(crate) fn read_folio(&mut self, file: FileId, folio: FolioId, readahead: bool) {
-        let whole = self.folio_range(folio);
-        let mut open: Option<OpenBio> = None;
-        let mut submitted = Bytes::ZERO;
-        let mut at = whole.start();
-        self.ensure_state(folio);
-        while at < whole.end() {
-            let rest = FileRange::between(at, whole.end());
+    /// Fills locked folios that follow each other: what has data is read, the rest zeroed; whoever
+    /// does the last part of a folio unlocks it (`iomap_readahead`, `iomap_read_folio`). After an
+    /// error of the mapping, folios that were not begun leave the cache if they were readahead.
+    pub(crate) fn read_batch(&mut self, file: FileId, folios: &[FolioId], readahead: bool) {
+        let (Some(first), Some(last)) = (folios.first(), folios.last()) else { return };
+        let mut at = self.folio_pos(*first);
+        let end = self.folio_range(*last).end();
+        let mut fill =
+            Filling { folios, next: 0, submitted: Bytes::ZERO, open: None, readahead };
+        while at < end {
+            let rest = FileRange::between(at, end);
             let Ok(mapping) = self.begin(file, rest, Intent::Read) else { break };
             let stop = at + mapping.left(at, rest.len());
             while at < stop {
-                let run = self.next_run(folio, FileRange::between(at, stop));
-                if run.is_empty() {
-                    at = stop;
-                    break;
-                }
-                at = run.end();
-                let source = *mapping.source();
-                let addr = source.addr_of(run.start());
-                if self.needs_zeroing(folio, &source, run.start()) || addr.is_none() {
-                    self.zero_run(folio, run, source.kind.code());
-                    continue;
-                }
-                if submitted.is_zero() {
-                    let pending = self.state(folio).map_or(Bytes::ZERO, |s| s.read_pending);
-                    self.require(pending.is_zero(), 7, run.start());
-                    self.set_read_pending(folio, whole.len());
-                }
-                let addr = addr.expect("checked above");
-                let left = FileRange::between(run.start(), stop).len();
-                self.add_read(folio, run, addr, left, readahead, &mut open);
-                submitted += run.len();
+                at = self.fill_from(&mut fill, &mapping, at, stop);
             }
         }
-        if let Some(open) = open {
+        if let Some(open) = fill.open.take() {
             self.submit_bio(open.id, BioEnd::LastRange);
         }
+        let unread = folios.get(fill.next..).unwrap_or_default();
+        for (nth, folio) in unread.iter().enumerate() {
+            let begun = nth == 0 && !fill.submitted.is_zero();
+            if begun || !readahead {
+                self.end_filling(*folio, if begun { fill.submitted } else { Bytes::ZERO });
+            } else {
+                self.lower(*folio, FolioFlags::LOCKED);
+                self.remove_folio(*folio);
+            }
+        }
+    }
+    /// Fills what one mapping covers of the folio that is next; where it goes on.
+    fn fill_from(
+        &mut self,
+        fill: &mut Filling<'_>,
+        mapping: &Mapping,
+        from: Pos,
+        stop: Pos,
+    ) -> Pos {
+        let folio = fill.folios[fill.next];
+        let whole = self.folio_range(folio);
+        self.ensure_state(folio);
+        let end = stop.min(whole.end());
+        let mut at = from;
+        while at < end {
+            let run = self.next_run(folio, FileRange::between(at, end));
+            if run.is_empty() {
+                break;
+            }
+            at = run.end();
+            let source = *mapping.source();
+            let Some(addr) = source
+                .addr_of(run.start())
+                .filter(|_| !self.needs_zeroing(folio, &source, run.start()))
+            else {
+                self.zero_run(folio, run, source.kind.code());
+                continue;
+            };
+            if fill.submitted.is_zero() {
+                let pending = self.state(folio).map_or(Bytes::ZERO, |state| state.read_pending);
+                self.require(pending.is_zero(), 7, run.start());
+                self.set_read_pending(folio, whole.len());
+            }
+            let left = FileRange::between(run.start(), stop).len();
+            self.add_read(fill, run, addr, left);
+            fill.submitted += run.len();
+        }
+        if end == whole.end() {
+            self.end_filling(folio, core::mem::take(&mut fill.submitted));
+            fill.next += 1;
+        }
+        end
+    }
+    /// Nothing more of a folio will be submitted.
+    fn end_filling(&mut self, folio: FolioId, submitted: Bytes) {
+        let whole = self.folio_range(folio);
         if submitted.is_zero() {
-            let pending = self.state(folio).map_or(Bytes::ZERO, |s| s.read_pending);
+            let pending = self.state(folio).map_or(Bytes::ZERO, |state| state.read_pending);
             self.require(pending.is_zero(), 8, whole.start());
             self.end_folio_read(folio);
         } else if self.state(folio).is_some() && submitted < whole.len() {
@@ -181,38 +289,31 @@ impl<E: Env> World<E> {
         self.set_range_uptodate(folio, offset, run.len());
         self.step(Rule::ReadZeroed, [run.start().get(), run.len().get(), kind, 0]);
     }
-    /// Adds a run to the open bio, or sends that and opens another (`iomap_bio_read_folio_range`).
-    fn add_read(
-        &mut self,
-        folio: FolioId,
-        run: FileRange,
-        addr: DevAddr,
-        left: Bytes,
-        readahead: bool,
-        open: &mut Option<OpenBio>,
-    ) {
+    /// Adds a run to the open bio, or sends that and opens another
+    /// (`iomap_bio_read_folio_range`). `left` is what the mapping still covers.
+    fn add_read(&mut self, fill: &mut Filling<'_>, run: FileRange, addr: DevAddr, left: Bytes) {
+        let folio = fill.folios[fill.next];
         let offset = Offset::ZERO + run.start().since(self.folio_pos(folio));
-        if let Some(bio) = open.take() {
-            let why = if self.bio(bio.id).bio.end() == addr {
-                match self.add_to_bio(bio.id, folio, offset, run.len(), bio.capacity) {
-                    Ok(()) => {
-                        *open = Some(bio);
-                        return;
-                    }
-                    Err(why) => why,
-                }
+        let args = [run.start().get(), run.len().get(), addr.get(), 0];
+        if let Some(bio) = fill.open.take() {
+            let joined = if self.bio(bio.id).bio.end() == addr {
+                self.add_to_bio(bio.id, folio, offset, run.len(), bio.capacity)
             } else {
-                BioEnd::SectorGap
+                Err(BioEnd::SectorGap)
+            };
+            let Err(why) = joined else {
+                self.step(Rule::ReadAdded, args);
+                fill.open = Some(bio);
+                return;
             };
             self.submit_bio(bio.id, why);
         }
-        let head = BioHead { readahead, ..self.read_head(folio) };
+        let head = BioHead { readahead: fill.readahead, ..self.read_head(folio) };
         let id = self.new_bio(head, addr, Purpose::ReadFolio);
-        let pages: Pages = self.geometry().pages_ceil(left);
-        let capacity = (pages.get() as usize).clamp(1, MAX_VECS);
+        let capacity = (self.geometry().pages_ceil(left).get() as usize).clamp(1, MAX_VECS);
         self.add_to_bio(id, folio, offset, run.len(), capacity)
             .expect("an empty bio takes one piece");
-        self.step(Rule::ReadAdded, [run.start().get(), run.len().get(), addr.get(), 0]);
-        *open = Some(OpenBio { id, capacity });
+        self.step(Rule::ReadAdded, args);
+        fill.open = Some(OpenBio { id, capacity });
     }
 }

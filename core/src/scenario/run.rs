@@ -12,6 +12,7 @@ use crate::fs::extents::Extents;
 use crate::fs::{Provider, SpaceAllocator};
 use crate::geometry::Geometry;
 use crate::ops::OpResult;
+use crate::ops::readahead::ReadaheadLimits;
 use crate::trace::header::{Header, Source};
 use crate::trace::sink::Sink;
 use crate::units::{DevAddr, FileId, TaskId};
@@ -61,6 +62,7 @@ pub fn run<S: Sink>(scenario: &Scenario, variant: &Variant, sink: S) -> Result<R
         stable_writes: false,
         frames: FramePolicy::Packed,
         space,
+        readahead: ReadaheadLimits::default(),
     };
     let engine: Engine<Simulated<S>> =
         Engine::new(config, HeapFrames::new(geometry.page_size()), sink);

@@ -3,7 +3,7 @@
 //!
 //! In a sentence `{n}` is input n as a number, `{nb}` as bytes for people, `{nx}` in hex, `{ns}` as
 //! the sector of a device byte, `{nt}` as a mapping type, `{nr}` as the reason a bio ended, `{no}`
-//! as an operation and `{nd}` as a result; `{na}` is all or none, `{np}` the end of the bio before.
+//! as an operation, `{nd}` as a result, `{nl}` and `{nh}` its low and high half; `{na}` is all or none, `{np}` the end of the bio before.
 
 use super::step::Grain;
 use crate::block::bio::BioEnd;
@@ -157,6 +157,14 @@ rules! {
     MappingFailed = 52, Function, "iomap_writeback_folio", "no mapping for {0x}: error {1}, the reservation is dropped";
     /// Writeback's mapping.
     MappedForWriteback = 54, Function, "iomap_writeback_range", "{1b} at {0x} still to be mapped: {2t}, sector {3s}";
+    /// A read found nothing.
+    ReadaheadMiss = 56, Function, "page_cache_sync_ra", "page {0} is not cached and {1l} pages are asked for; the window was {2l} pages";
+    /// A read reached the marked folio.
+    ReadaheadHit = 57, Function, "page_cache_async_ra", "the folio at page {0} carries the readahead mark: time for the window after one of {2l} pages";
+    /// A window is read.
+    ReadaheadWindow = 58, Function, "page_cache_ra_order", "window: {1l} pages from page {0} in folios of order {1h} at most, the mark {2} pages before its end";
+    /// Pages are read one by one.
+    ReadaheadPages = 59, Function, "page_cache_ra_unbounded", "{1} pages from page {0} in the smallest folios, the mark {2} pages before their end (0 = none)";
     /// Files of the world are opened.
     FileOpened = 53, Op, "open", "file {0} of {1b} is opened";
 }
@@ -189,6 +197,8 @@ fn push_arg(out: &mut String, spec: &str, args: [u64; 4]) {
         "s" => write!(out, "{}", DevAddr::new(value).sector_floor()),
         "t" => write!(out, "{}", MapType::from_code(value).map_or("?", MapType::name)),
         "r" => write!(out, "{}", BioEnd::from_code(value).map_or("?", BioEnd::words)),
+        "l" => write!(out, "{}", value & u64::from(u32::MAX)),
+        "h" => write!(out, "{}", value >> 32),
         "a" => write!(out, "{}", if value == 0 { "none" } else { "all" }),
         "p" => match BioEnd::from_code(value) {
             Some(BioEnd::Open) | None => write!(out, "no bio was open"),

@@ -11,6 +11,7 @@ use folioscope_core::fs::blockdev::BlockDev;
 use folioscope_core::fs::extents::Extents;
 use folioscope_core::fs::{Provider, SpaceAllocator};
 use folioscope_core::geometry::Geometry;
+use folioscope_core::ops::readahead::ReadaheadLimits;
 use folioscope_core::trace::header::{Header, Source};
 use folioscope_core::trace::sink::Sink;
 use folioscope_core::units::{Bytes, DevAddr, FileId, Nanos, Order, Pos, TaskId};
@@ -64,6 +65,7 @@ impl<S: Sink> Rig<S> {
             stable_writes: true,
             frames: FramePolicy::Scattered,
             space: SpaceAllocator::new(DevAddr::new(1 << 20), None),
+            readahead: ReadaheadLimits::default(),
         };
         let engine = Engine::new(config, HeapFrames::new(geometry.page_size()), sink);
         let provider = match kind {

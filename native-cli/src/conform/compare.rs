@@ -14,12 +14,19 @@ pub(super) enum Kind {
     IoendAdds,
     Bios,
     FoliosAdded,
+    Readahead,
     ReadsBeforeModify,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 5] =
-        [Self::Content, Self::IoendAdds, Self::Bios, Self::FoliosAdded, Self::ReadsBeforeModify];
+    pub(super) const ALL: [Self; 6] = [
+        Self::Content,
+        Self::IoendAdds,
+        Self::Bios,
+        Self::FoliosAdded,
+        Self::Readahead,
+        Self::ReadsBeforeModify,
+    ];
 
     /// The name in output and in the list of known differences.
     pub(super) const fn name(self) -> &'static str {
@@ -28,6 +35,7 @@ impl Kind {
             Self::IoendAdds => "ioend_adds",
             Self::Bios => "bios_by_file_offset",
             Self::FoliosAdded => "folios_added",
+            Self::Readahead => "readahead",
             Self::ReadsBeforeModify => "reads_before_modify",
         }
     }
@@ -38,6 +46,7 @@ impl Kind {
             Self::IoendAdds => &["ioend_adds"],
             Self::Bios | Self::ReadsBeforeModify => &["bios", "bios_by_file_offset"],
             Self::FoliosAdded => &["folios_added"],
+            Self::Readahead => &["readahead"],
         }
     }
 }
@@ -91,7 +100,7 @@ pub(super) fn verdict(golden: &Golden, plain: &Outcome, runs: &[Outcome], steps:
     let mut verdict = Verdict::default();
     let want = wanted(golden, &golden.bios_by_file_offset, steps);
     for (step, want) in want.iter().enumerate() {
-        for kind in [Kind::FoliosAdded, Kind::IoendAdds, Kind::Bios, Kind::ReadsBeforeModify] {
+        for kind in Kind::ALL.into_iter().filter(|kind| *kind != Kind::Content) {
             let notes: Vec<&Unstable> = unstable(golden, kind, step).collect();
             let per_run = kind == Kind::Bios && !golden.per_run.is_empty();
             if per_run {
@@ -130,7 +139,7 @@ fn settle(rows: &mut [Value], note: &Unstable, kind: Kind) {
         Kind::IoendAdds => &IOEND,
         Kind::FoliosAdded => &FOLIO,
         Kind::Bios | Kind::ReadsBeforeModify => &BIO,
-        Kind::Content => &[],
+        Kind::Content | Kind::Readahead => &[],
     };
     for field in &note.fields {
         let Some(at) = names.iter().position(|name| name == field) else { continue };
@@ -153,6 +162,18 @@ fn wanted(golden: &Golden, bios: &[BioRow], steps: usize) -> Vec<Lists> {
             list.folios_added.push(json!([name(&row.file), row.pos, row.order]));
         }
     }
+    for row in &golden.readahead {
+        if let Some(list) = lists.get_mut(row.step) {
+            let fields: &[&str] = match row.ev.as_str() {
+                "sync_ra" | "async_ra" => &["req_count", "order", "size", "async_size", "prev_pos"],
+                "ra_order" => &["order", "size", "async_size"],
+                _ => &["nr_to_read", "lookahead_size"],
+            };
+            let mut value = vec![json!(row.ev), json!(row.index)];
+            value.extend(fields.iter().map(|key| row.rest.get(*key).cloned().unwrap_or_default()));
+            list.readahead.push(Value::Array(value));
+        }
+    }
     for row in &golden.ioend_adds {
         if let Some(list) = lists.get_mut(row.step) {
             list.ioend_adds.push(json!([name(&row.file), row.pos, row.len, row.added]));
@@ -172,6 +193,7 @@ fn wanted(golden: &Golden, bios: &[BioRow], steps: usize) -> Vec<Lists> {
 fn list(lists: &Lists, kind: Kind) -> &[Value] {
     match kind {
         Kind::FoliosAdded => &lists.folios_added,
+        Kind::Readahead => &lists.readahead,
         Kind::IoendAdds => &lists.ioend_adds,
         Kind::Bios => &lists.bios,
         Kind::ReadsBeforeModify => &lists.reads,

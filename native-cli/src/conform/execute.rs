@@ -14,6 +14,7 @@ use folioscope_core::fs::scripted::{Answer, Scripted};
 use folioscope_core::fs::{Provider, SpaceAllocator};
 use folioscope_core::geometry::Geometry;
 use folioscope_core::iomap::{Intent, Iomap, MapType, Mapping};
+use folioscope_core::ops::readahead::ReadaheadLimits;
 use folioscope_core::trace::timeline::Recording;
 use folioscope_core::units::{
     Bytes, DevAddr, FileId, FileRange, Order, Pages, Pos, Sector, TaskId,
@@ -62,6 +63,10 @@ fn execute(golden: &Golden, steps: &[Step], layout: Option<&PerRun>) -> Result<O
         stable_writes: false,
         frames: layout.map_or(FramePolicy::Packed, |layout| frames(golden, layout)),
         space: SpaceAllocator::new(DevAddr::ZERO, None),
+        readahead: ReadaheadLimits {
+            window: Pages::new(golden.device.limits.read_ahead_kb * 1024 / golden.page_size),
+            io: Pages::new(golden.device.limits.max_sectors_kb * 1024 / golden.page_size),
+        },
     };
     let engine: Engine<Traced> =
         Engine::new(config, HeapFrames::new(geometry.page_size()), Recording::default());

@@ -30,6 +30,8 @@ pub(super) struct Golden {
     #[serde(default)]
     pub(super) folios_added: Vec<FolioAdded>,
     #[serde(default)]
+    pub(super) readahead: Vec<Readahead>,
+    #[serde(default)]
     pub(super) ioend_adds: Vec<IoendAdd>,
     #[serde(default)]
     pub(super) bios_by_file_offset: Vec<BioRow>,
@@ -58,6 +60,7 @@ pub(super) struct Device {
 #[derive(Deserialize)]
 pub(super) struct Limits {
     pub(super) read_ahead_kb: u64,
+    pub(super) max_sectors_kb: u64,
 }
 
 /// An operation of `setup` or `ops`.
@@ -161,6 +164,16 @@ pub(super) struct FolioAdded {
     pub(super) order: u64,
     #[serde(default)]
     pub(super) file: Option<String>,
+}
+
+/// A decision of readahead: the fields that its kind has.
+#[derive(Deserialize)]
+pub(super) struct Readahead {
+    pub(super) step: usize,
+    pub(super) ev: String,
+    pub(super) index: u64,
+    #[serde(flatten)]
+    pub(super) rest: BTreeMap<String, Value>,
 }
 
 #[derive(Deserialize)]

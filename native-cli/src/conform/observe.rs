@@ -16,6 +16,7 @@ pub(super) struct Lists {
     pub(super) ioend_adds: Vec<Value>,
     pub(super) bios: Vec<Value>,
     pub(super) reads: Vec<Value>,
+    pub(super) readahead: Vec<Value>,
 }
 
 /// Reads `recording` up to `ends[n]` for each step n.
@@ -46,6 +47,8 @@ pub(super) fn observe(
                 } else if matches!(step.rule, Rule::IoendNew | Rule::IoendJoins) {
                     let name = files.get(ioend_file).map_or("?", String::as_str);
                     lists.ioend_adds.push(json!([name, map.0, map.1, step.args[1]]));
+                } else if let Some(row) = readahead_row(step.rule, step.args) {
+                    lists.readahead.push(row);
                 } else if step.rule == Rule::BioSubmitted {
                     push_bio(&model, files, step.args[0], &mut lists);
                 }
@@ -71,6 +74,26 @@ fn read_step(
         let pos = geometry.page_pos(place.index).get();
         lists.folios_added.push(json!([name, pos, place.order.get()]));
     }
+}
+
+/// A decision of readahead in the golden's terms.
+fn readahead_row(rule: Rule, args: [u64; 4]) -> Option<Value> {
+    let low = |word: u64| word & u64::from(u32::MAX);
+    let high = |word: u64| word >> 32;
+    if matches!(rule, Rule::ReadaheadMiss | Rule::ReadaheadHit) {
+        let name = if rule == Rule::ReadaheadMiss { "sync_ra" } else { "async_ra" };
+        let previous = if args[3] == u64::MAX { json!(-1) } else { json!(args[3]) };
+        let (asked, order) = (low(args[1]), high(args[1]));
+        let (size, lookahead) = (low(args[2]), high(args[2]));
+        return Some(json!([name, args[0], asked, order, size, lookahead, previous]));
+    }
+    if rule == Rule::ReadaheadWindow {
+        return Some(json!(["ra_order", args[0], high(args[1]), low(args[1]), args[2]]));
+    }
+    if rule == Rule::ReadaheadPages {
+        return Some(json!(["ra_unbounded", args[0], args[1], args[2]]));
+    }
+    None
 }
 
 fn push_bio(model: &Model, files: &[String], id: u64, lists: &mut Lists) {

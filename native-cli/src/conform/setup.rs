@@ -13,6 +13,10 @@ pub(super) fn contents(golden: &Golden) -> Result<BTreeMap<String, Vec<u8>>, Str
     let first = golden.files.first().cloned().unwrap_or_default();
     for op in &golden.setup {
         let name = op.file.clone().unwrap_or_else(|| first.clone());
+        if op.name == "reflink" {
+            reflink(&mut files, &name, op)?;
+            continue;
+        }
         for rep in 0..op.repeat {
             apply(files.entry(name.clone()).or_default(), op, rep)?;
         }
@@ -22,6 +26,23 @@ pub(super) fn contents(golden: &Golden) -> Result<BTreeMap<String, Vec<u8>>, Str
         files.entry(name.clone()).or_default().resize(state.size as usize, 0);
     }
     Ok(files)
+}
+
+/// Gives a range of a file the bytes of another one.
+fn reflink(files: &mut BTreeMap<String, Vec<u8>>, name: &str, op: &Op) -> Result<(), String> {
+    let word = |key: &str| op.rest.get(key).and_then(serde_json::Value::as_u64).unwrap_or(0);
+    let source = op.rest.get("src").and_then(serde_json::Value::as_str).unwrap_or("");
+    let source = files.get(source).cloned().unwrap_or_default();
+    let end = op.off.saturating_add(op.len);
+    within(end.max(word("src_off").saturating_add(op.len)))?;
+    let start = (word("src_off") as usize).min(source.len());
+    let part = &source[start..(start + op.len as usize).min(source.len())];
+    let file = files.entry(name.to_owned()).or_default();
+    if file.len() < op.off as usize + part.len() {
+        file.resize(op.off as usize + part.len(), 0);
+    }
+    file[op.off as usize..][..part.len()].copy_from_slice(part);
+    Ok(())
 }
 
 fn within(end: u64) -> Result<(), String> {
