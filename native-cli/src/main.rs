@@ -3,6 +3,7 @@
 
 mod cli;
 mod error;
+mod input;
 mod run;
 mod serve;
 mod signal;

@@ -34,7 +34,10 @@ impl Latency {
     }
     fn json(&self) -> Value {
         let mut all = json!({
-            "count": self.0.len(), "min_ns": self.0.min(), "mean_ns": self.0.mean(), "max_ns": self.0.max(),
+            "count": self.0.len(),
+            "min_ns": self.0.min(),
+            "mean_ns": self.0.mean(),
+            "max_ns": self.0.max(),
         });
         for (name, percentile) in PERCENTILES {
             all[format!("{name}_ns")] = self.0.value_at_percentile(percentile).into();
