@@ -2,8 +2,8 @@
 //!
 //! The contract. `pread`, `pwrite`, `fsync` and their like return futures that borrow the engine;
 //! the host polls them with any waker. When none can go on, the host takes every effect
-//! ([`Engine::poll_effect`]), carries it out, and reports its end with [`Engine::handle_bio_end`] or
-//! [`Engine::handle_flush_end`], in any order; [`Engine::handle_time`] moves the clock and never
+//! ([`Engine::poll_effect`]), carries it out, and reports its end with [`Engine::handle_bio_end`]
+//! or [`Engine::handle_flush_end`], in any order; [`Engine::handle_time`] moves the clock and never
 //! moves it back. One mutation, then drain: after each report poll again. [`drive`] does all this
 //! for a host that can wait.
 

@@ -20,6 +20,7 @@ pub mod geometry;
 pub mod iomap;
 pub mod ops;
 pub mod scenario;
+pub mod scene;
 pub mod trace;
 pub mod units;
 pub mod world;

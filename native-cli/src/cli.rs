@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::conform::ConformArgs;
 use crate::run::RunArgs;
 use crate::serve::ServeArgs;
 use clap::{Parser, Subcommand};
@@ -22,6 +23,8 @@ const EXITS: &str = "Exit codes: 0 fine, 1 a check failed, 2 usage, 3 the machin
 pub(crate) enum Verb {
     /// Run a job of fio through the engine, on a simulated device or a real file
     Run(Box<RunArgs>),
+    /// Compare the engine with what real kernels did
+    Conform(ConformArgs),
     /// Serve the page, which is inside this program, on 127.0.0.1
     Serve(ServeArgs),
 }

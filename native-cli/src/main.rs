@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 mod cli;
+mod conform;
 mod error;
 mod input;
 mod run;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
 fn run(cli: &Cli) -> Outcome<()> {
     match &cli.verb {
         Some(Verb::Run(args)) => run::run(args),
+        Some(Verb::Conform(args)) => conform::conform(args),
         Some(Verb::Serve(args)) => serve::serve(args),
         None => Ok(()),
     }

@@ -17,7 +17,7 @@ use crate::world::{Env, Purpose, World};
 /// Largest piece that 6.6 copies at once, whatever the folios are.
 const MAX_CHUNK: Bytes = Bytes::kib(2048);
 
-/// Writes `source` at `pos`: how many bytes were written, or the error that kept it from writing any.
+/// Writes `source` at `pos`: how many bytes were written, or the error that kept all from it.
 pub(crate) async fn pwrite<E: Env>(
     cx: &Cx<'_, E>,
     file: FileId,

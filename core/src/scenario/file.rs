@@ -415,7 +415,7 @@ fn number(name: &str, raw: &Spanned<i64>, min: u64, max: u64) -> Result<u64, Pro
         .ok_or_else(|| (raw.span(), format!("{name} is {value}: expected {min} to {max}")))
 }
 
-/// A small deterministic generator (splitmix64): the same seed gives the same operations everywhere.
+/// A small deterministic generator (splitmix64): a seed gives the same operations everywhere.
 struct Random(u64);
 
 impl Random {

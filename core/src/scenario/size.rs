@@ -2,8 +2,8 @@
 
 use crate::units::Bytes;
 
-/// Bytes from text: digits and an optional unit, which counts in 1024 (`k`, `KiB`, `kb`, `m`, `g`, `t`,
-/// in any case, with or without a space). The error says what was expected.
+/// Bytes from text: digits and an optional unit, which counts in 1024 (`k`, `KiB`, `kb`, `m`, `g`,
+/// `t`, in any case, with or without a space). The error says what was expected.
 pub fn parse_size(text: &str) -> Result<Bytes, String> {
     const WANTED: &str = "expected a size such as 4096, 64k or 2 MiB";
     let text = text.trim();

@@ -1,4 +1,4 @@
-//! What the tests of the engine share: worlds, random scripts, a plain array as the model of a file.
+//! What the tests of the engine share: worlds, random scripts, an array as the model of a file.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use folioscope_core::behaviour::Behaviours;
@@ -166,7 +166,8 @@ pub fn header(geometry: Geometry, behaviours: Behaviours) -> Header {
     }
 }
 
-/// Worlds that the random tests run in: small pages, large folios, blocks below, at and above a page.
+/// Worlds that the random tests run in: small pages, large folios, blocks of less than, one and
+/// more than a page.
 pub fn geometries() -> [Geometry; 5] {
     [
         geometry(64, 16, 2),

@@ -1,0 +1,150 @@
+//! Words under and behind a picture: figures of each run, legend, evidence, and the sentence for
+//! those who do not see it.
+
+use super::Side;
+use super::canvas::{Canvas, id, wrap};
+use super::cells::Cell;
+use super::draw::{Anchor, Style};
+use super::fixed::{Fx, HALF, plural, position, px, size, text_width, times};
+use super::lanes::cache::paint;
+use super::layout::{Figures, Frame, band};
+use crate::behaviour::{Behaviours, Profile};
+use crate::trace::header::{Header, Source};
+
+/// The states on screen, the most notable first.
+pub(super) fn legend(frame: &Frame<'_>) -> Vec<Cell> {
+    let shown = |cell: &Cell| frame.runs.iter().any(|run| run.now.cache.count(*cell) > 0);
+    Cell::ALL.into_iter().rev().filter(shown).collect()
+}
+
+/// One sentence that says what the picture shows.
+pub(super) fn alt(sides: &[Side<'_>], frame: &Frame<'_>) -> String {
+    let (start, end) = match (frame.limits.spans.first(), frame.limits.spans.last()) {
+        (Some(first), Some(last)) => (first.0, last.1),
+        (_, _) => (0, 0),
+    };
+    let mut said = Vec::new();
+    for (side, run) in sides.iter().zip(&frame.runs) {
+        let mut counts = Vec::new();
+        for cell in Cell::ALL.into_iter().rev() {
+            let n = run.now.cache.count(cell);
+            if n > 0 {
+                counts.push(format!("{} {}", plural(n, "block"), cell.words()));
+            }
+        }
+        let who = if sides.len() > 1 {
+            format!("{} ({})", side.label, side.name)
+        } else {
+            side.name.to_owned()
+        };
+        let timeline = side.timeline;
+        let step = format!("step {} of {}", timeline.position(), timeline.len());
+        said.push(format!("{who} at {step} has {}", counts.join(", ")));
+    }
+    format!(
+        "Page cache of the file from {} to {}: {}.",
+        position(start),
+        position(end),
+        said.join("; ")
+    )
+}
+
+/// What one run did so far.
+pub(super) fn figures(side: &Side<'_>) -> String {
+    let Figures { app, device, clean, bios } = Figures::of(side.timeline);
+    let factor = times(device, app).filter(|_| device > 0);
+    let factor = factor.map_or_else(String::new, |times| format!(" ({times})"));
+    let mut words =
+        vec![format!("wrote {}", size(app)), format!("device got {}{factor}", size(device))];
+    if clean > 0 {
+        words.push(format!("{} sent though clean", size(clean)));
+    }
+    words.push(plural(bios, "write bio"));
+    words.join(" \u{b7} ")
+}
+
+/// How the run is known: by a model or a real device, which profile and how that is known, which
+/// switches differ from it.
+pub(super) fn evidence(header: &Header) -> String {
+    let source = match &header.source {
+        Source::Simulated => "model".to_owned(),
+        Source::Real(what) => format!("real I/O on {what}"),
+    };
+    let profile = Profile::named(&header.profile);
+    let known = profile.map_or_else(
+        || header.profile.clone(),
+        |profile| format!("rules of {}: {}", profile.name, profile.evidence.words()),
+    );
+    let base = profile.map_or_else(Behaviours::default, |profile| profile.behaviours);
+    let plain = Header { behaviours: base, ..header.clone() };
+    let mut words = vec![source, known];
+    for (now, then) in header.switches().iter().zip(plain.switches()) {
+        if *now != then {
+            words.push(format!("{} = {}", now.0, now.1));
+        }
+    }
+    words.push(format!("folioscope {}", header.engine));
+    words.join(" \u{b7} ")
+}
+
+/// Draws figures, legend and evidence; returns where they end.
+pub(super) fn draw(sides: &[Side<'_>], frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) -> Fx {
+    let (left, right) = (px(frame.margin), px(frame.x1));
+    let mut y = top + px(10);
+    canvas.line(id(0, "capline", 0, 0), Style::Hair, (left, y + HALF), (right, y + HALF));
+    y += px(8);
+    for (run, side) in sides.iter().enumerate() {
+        let label = if sides.len() > 1 { format!("{}: ", side.label) } else { String::new() };
+        let text = format!("{label}{}", figures(side));
+        y = lines(canvas, ("figures", run), Style::Words, (left, right, y), &text);
+    }
+    y = draw_legend(frame, canvas, y + px(6));
+    let mut said: Vec<String> = Vec::new();
+    for (run, side) in sides.iter().enumerate() {
+        let text = evidence(side.timeline.header());
+        if said.contains(&text) {
+            continue;
+        }
+        said.push(text.clone());
+        let label = if sides.len() > 1 { format!("{}: ", side.label) } else { String::new() };
+        let text = format!("{label}{text}");
+        y = lines(canvas, ("evidence", run), Style::Quiet, (left, right, y), &text);
+    }
+    y + px(6)
+}
+
+fn lines(
+    canvas: &mut Canvas,
+    part: (&'static str, usize),
+    style: Style,
+    room: (Fx, Fx, Fx),
+    text: &str,
+) -> Fx {
+    let (left, right, mut y) = room;
+    for (k, line) in wrap(text, right - left, style.size()).iter().enumerate() {
+        y += px(18);
+        let mark = id(part.1, part.0, 0, k as u16);
+        canvas.text(mark, style, (left, y - px(4)), Anchor::Start, line);
+    }
+    y
+}
+
+fn draw_legend(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) -> Fx {
+    const SWATCH: i32 = 16;
+    let (left, right) = (px(frame.margin), px(frame.x1));
+    let style = Style::Words;
+    let (mut x, mut y) = (left, top);
+    for cell in legend(frame) {
+        let words = format!("{} {}", cell.letter(), cell.words());
+        let wide = px(SWATCH + 6) + text_width(&words, style.size());
+        if x > left && x + wide > right {
+            (x, y) = (left, y + px(22));
+        }
+        let area = band(x, x + px(SWATCH), y, y + px(SWATCH));
+        paint(canvas, |k| id(0, "legend", cell as u64, k), cell, area);
+        let at = (x + px(SWATCH + 6), y + px(12));
+        canvas.text(id(0, "legend", cell as u64, 9), style, at, Anchor::Start, &words);
+        x += wide + px(18);
+    }
+    y + px(24)
+}

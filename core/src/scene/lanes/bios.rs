@@ -1,0 +1,128 @@
+//! Bios: what is being built and in flight, over the bytes of the file that it carries, each with
+//! the reason why it ended.
+
+use crate::block::bio::{BioEnd, BioState};
+use crate::scene::canvas::{Area, Canvas, id};
+use crate::scene::cells::Cargo;
+use crate::scene::draw::{Anchor, Pattern, Style};
+use crate::scene::fixed::{Fx, plural, px, whole};
+use crate::scene::layout::{Frame, Row, band};
+use crate::scene::limits::{MAX_BIO_ROWS, pack};
+use crate::scene::snapshot::BioView;
+use crate::scene::view::Lane;
+
+const BAR: i32 = 18;
+/// Narrowest drawing of a bio.
+const NARROWEST: i32 = 6;
+
+pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) -> Fx {
+    let full = frame.full(Lane::Bios);
+    let rows = if full { whole(frame.limits.bio_rows) } else { 1 };
+    let step = if full { BAR + 4 } else { 16 };
+    let row = Row { height: step * rows - if full { 4 } else { 6 }, gap: 6, center: BAR / 2 };
+    let agree = frame.agree(|a, b| same(&a.bios, &b.bios));
+    frame.stack(canvas, Lane::Bios, top, &row, agree, |canvas, run, y| {
+        let all = &frame.runs[run].now.bios;
+        let places = pack(all);
+        let most = if full { frame.limits.bio_rows.min(MAX_BIO_ROWS) } else { 1 };
+        for (bio, at) in all.iter().zip(&places).filter(|(_, at)| **at < most) {
+            let top = y + px(step * whole(*at));
+            bar(frame, canvas, run, bio, (top, top + px(if full { BAR } else { 10 })));
+        }
+        let hidden = places.iter().filter(|at| **at >= most).count();
+        if hidden > 0 && full {
+            let text = format!("+{hidden} more");
+            let place = [(px(frame.x1), y + px(row.height - 5), Anchor::End)];
+            canvas.label(id(run, "more", 0, 0), Style::Tick, frame.edges(), &place, &[&text]);
+        }
+    })
+}
+
+/// Whether two sets of bios look the same.
+fn same(a: &[BioView], b: &[BioView]) -> bool {
+    let look = |bio: &BioView| (bio.pieces.clone(), bio.state, bio.end, bio.head.op);
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| look(a) == look(b))
+}
+
+/// Paints a stretch of one cargo.
+pub(super) fn cargo(canvas: &mut Canvas, mark: crate::scene::draw::Id, cargo: Cargo, area: Area) {
+    match cargo {
+        Cargo::Asked => canvas.fill(mark, Style::Asked, area),
+        Cargo::Waste => canvas.pattern(mark, Pattern::Hatch, area),
+        Cargo::Read => canvas.pattern(mark, Pattern::Dots, area),
+        Cargo::Done => canvas.framed(mark, Style::BioDone, area, 0),
+        Cargo::Failed => canvas.fill(mark, Style::Failed, area),
+    }
+}
+
+fn bar(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, bio: &BioView, rows: (Fx, Fx)) {
+    let (top, bottom) = rows;
+    let n = u64::from(bio.id);
+    let mut parts: Vec<(Cargo, Fx, Fx)> = Vec::new();
+    for part in &bio.pieces {
+        let shown = frame.file.pieces(part.start, part.end).into_iter();
+        parts.extend(shown.map(|piece| (part.cargo, piece.x0, piece.x1.max(piece.x0 + px(2)))));
+    }
+    let Some(left) = parts.iter().map(|part| part.1).min() else { return };
+    // However short, a bio can be seen.
+    if let Some(last) = parts.last_mut() {
+        last.2 = last.2.max(left + px(NARROWEST));
+    }
+    let right = parts.iter().map(|part| part.2).max().unwrap_or(left);
+    for (k, (what, x0, x1)) in parts.iter().enumerate() {
+        cargo(canvas, id(run, "bio", n, k as u16), *what, band(*x0, *x1, top, bottom));
+    }
+    canvas.reserve(band(left, right, top, bottom));
+    let open = bio.state == BioState::Building;
+    let outline = match bio.state {
+        BioState::Building => Style::BioOpen,
+        BioState::InFlight | BioState::Failed => Style::BioSent,
+        BioState::Done => Style::BioDone,
+    };
+    if right - left > px(NARROWEST) {
+        canvas.framed(id(run, "bioline", n, 0), outline, band(left, right, top, bottom), 0);
+    }
+    if !open && right - left > px(NARROWEST) {
+        let x = right - px(1);
+        canvas.line(id(run, "cap", n, 0), Style::Cap, (x, top - px(2)), (x, bottom + px(2)));
+    }
+    if is_changed(frame, run, bio) {
+        let out = px(if frame.full(Lane::Bios) { 3 } else { 1 });
+        let area = band(left - out, right + out, top - out, bottom + out);
+        canvas.fill(id(run, "biochg", n, 0), Style::Changed, area);
+    }
+    if frame.full(Lane::Bios) {
+        let texts = words(bio, frame.runs[run].now.cache.block);
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let y = top + px(13);
+        let places = [(right + px(9), y, Anchor::Start), (left - px(9), y, Anchor::End)];
+        canvas.label(id(run, "bioname", n, 0), Style::Stage, frame.edges(), &places, &texts);
+    }
+}
+
+fn is_changed(frame: &Frame<'_>, run: usize, bio: &BioView) -> bool {
+    frame.runs[run].before.as_ref().is_some_and(|old| !old.bios.contains(bio))
+}
+
+/// What is said of a bio, the longest first.
+pub(in crate::scene) fn words(bio: &BioView, block: u64) -> Vec<String> {
+    let blocks = plural(bio.bytes.div_ceil(block), "block");
+    let clean = bio.waste().div_ceil(block);
+    let end = match bio.state {
+        BioState::Done => "done",
+        BioState::Failed => "failed",
+        BioState::Building | BioState::InFlight if bio.end == BioEnd::Open => BioEnd::Open.words(),
+        BioState::Building | BioState::InFlight => bio.end.words(),
+    };
+    let mut texts = Vec::new();
+    if clean > 0 {
+        texts.push(format!("{blocks}, {clean} clean \u{b7} {end}"));
+    }
+    texts.push(format!("{blocks} \u{b7} {end}"));
+    if clean > 0 {
+        texts.push(format!("{blocks}, {clean} clean"));
+    }
+    texts.push(end.to_owned());
+    texts.push(blocks);
+    texts
+}

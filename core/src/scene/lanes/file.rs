@@ -1,0 +1,123 @@
+//! File: the ruler of bytes, the operation that runs, and the ends of the file.
+
+use crate::scene::canvas::{Canvas, id};
+use crate::scene::draw::{Anchor, Style};
+use crate::scene::fixed::{Fx, HALF, position, px, size, text_width, whole};
+use crate::scene::layout::{Frame, band, breaks};
+use crate::scene::view::Lane;
+use crate::trace::model::OpRecord;
+
+const FULL: i32 = 38;
+const STRIP: i32 = 24;
+
+pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) -> Fx {
+    ruler(frame, canvas, top);
+    if !frame.full(Lane::File) {
+        return px(STRIP);
+    }
+    operations(frame, canvas, top + px(25));
+    ends(frame, canvas, top);
+    px(FULL)
+}
+
+fn ruler(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) {
+    let y = top + px(18) + HALF;
+    for (at, segment) in frame.file.segments().iter().enumerate() {
+        let (from, to) = ((px(segment.x0), y), (px(segment.x1), y));
+        canvas.line(id(0, "axis", at as u64, 0), Style::Axis, from, to);
+    }
+    breaks(canvas, "fbreak", &frame.file, (y - px(4), y + px(4)), 0);
+    let unit = frame.runs.iter().map(|run| run.now.cache.block).min().unwrap_or(1);
+    let mut ticks = frame.file.ticks(unit.max(1), 58);
+    let last = frame.file.segments().last().map(|last| (last.end, px(last.x1)));
+    ticks.extend(last.filter(|last| !ticks.contains(last)));
+    // The outer ends first: they say what is shown.
+    let (left, right) = frame.edges();
+    ticks.sort_by_key(|(_, x)| (*x != left && *x != right, *x));
+    for (pos, x) in ticks {
+        canvas.line(
+            id(0, "tick", pos, 0),
+            Style::Axis,
+            (x.min(right - px(1)) + HALF, y - px(4)),
+            (x.min(right - px(1)) + HALF, y + px(4)),
+        );
+        let anchor = if x == left {
+            Anchor::Start
+        } else if x == right {
+            Anchor::End
+        } else {
+            Anchor::Middle
+        };
+        let place = [(x, top + px(10), anchor)];
+        let text = position(pos);
+        canvas.label(id(0, "at", pos, 0), Style::Tick, frame.edges(), &place, &[&text]);
+    }
+}
+
+fn words(op: &OpRecord) -> String {
+    let what = if op.is_empty() {
+        String::new()
+    } else {
+        format!(" {} at {}", size(op.len().get()), position(op.pos().get()))
+    };
+    let end = op.result().map_or_else(String::new, |result| format!(" returned {result}"));
+    format!("{}{what}{end}", op.kind().name())
+}
+
+fn operations(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) {
+    let agree = frame.agree(|a, b| a.op.map(|op| op.1) == b.op.map(|op| op.1));
+    let rows = if agree { 1 } else { frame.runs.len() };
+    let height = 8 / whole(rows);
+    let mut said = Vec::new();
+    let mut after = None;
+    for (at, run) in frame.runs.iter().take(rows).enumerate() {
+        let Some((_, op)) = run.now.op else { continue };
+        let y = top + px(height * whole(at));
+        let end = op.pos().get().saturating_add(op.len().get());
+        for (k, piece) in frame.file.pieces(op.pos().get(), end).into_iter().enumerate() {
+            let area = band(piece.x0, piece.x1.max(piece.x0 + px(2)), y, y + px(height - 1));
+            canvas.fill(id(at, "op", 0, k as u16), Style::Op, area);
+            after = Some((piece.x0, area.x1));
+        }
+        let who = if agree { String::new() } else { format!("{} ", run.label) };
+        said.push(who + &words(&op));
+    }
+    let all = said.join(" \u{b7} ");
+    let (left, right) = frame.edges();
+    let (from, to) = after.unwrap_or((left, left - px(6)));
+    let y = top + px(8);
+    let wide = text_width(&all, Style::Stage.size());
+    let places = [
+        (to + px(6), y, Anchor::Start),
+        (from - px(6), y, Anchor::End),
+        (right.min(to + px(6) + wide), y, Anchor::End),
+    ];
+    let first = said.first().map_or("", String::as_str);
+    if !all.is_empty() {
+        let texts = [all.as_str(), first];
+        canvas.label(id(0, "opname", 0, 0), Style::Stage, frame.edges(), &places, &texts);
+    }
+}
+
+/// The end of the file in memory, and on the device where that lies elsewhere.
+fn ends(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) {
+    let Some(run) = frame.runs.last() else { return };
+    let end = frame.file.segments().last().map_or(0, |last| last.end);
+    let (size, disk) = (run.now.size, run.now.disk_size);
+    let mut marks = vec![(size, "EOF", 0)];
+    if disk != size {
+        marks.push((disk, "EOF on disk", 1));
+    }
+    for (pos, name, k) in marks {
+        let Some(x) = frame.file.x(pos).filter(|_| pos < end && pos > 0) else { continue };
+        canvas.line(
+            id(0, "eof", 0, k),
+            Style::Eof,
+            (x + HALF, top + px(14)),
+            (x + HALF, top + px(FULL)),
+        );
+        let y = top + px(33);
+        let places = [(x + px(4), y, Anchor::Start), (x - px(4), y, Anchor::End)];
+        canvas.label(id(0, "eofname", 0, k), Style::Tick, frame.edges(), &places, &[name, "EOF"]);
+    }
+}

@@ -1,0 +1,90 @@
+//! Mapping: the extents behind the file, each by its type, with where it lies.
+
+use crate::scene::canvas::{Canvas, id};
+use crate::scene::draw::{Anchor, Style};
+use crate::scene::fixed::{Fx, grouped, px};
+use crate::scene::layout::{Frame, Row, band};
+use crate::scene::snapshot::ExtentView;
+use crate::scene::view::Lane;
+use crate::trace::model::ExtentState;
+use crate::units::SECTOR_SIZE;
+
+pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) -> Fx {
+    let height = if frame.full(Lane::Mapping) { 18 } else { 14 };
+    let row = Row { height, gap: 4, center: height / 2 };
+    let agree = frame.agree(|a, b| a.extents == b.extents);
+    if frame.compares() && frame.limits.mapping_fixed {
+        // Both runs end up with the same extents: one row, of the run that has more of them now.
+        let most = |at: &usize| (frame.runs[*at].now.extents.len(), usize::MAX - at);
+        let run = (0..frame.runs.len()).max_by_key(most).unwrap_or(0);
+        frame.agreement(canvas, Lane::Mapping, top, top + px(row.center));
+        extents(frame, canvas, (0, run), top, height);
+        return px(height);
+    }
+    frame.stack(canvas, Lane::Mapping, top, &row, agree, |canvas, run, y| {
+        extents(frame, canvas, (run, run), y, height);
+    })
+}
+
+fn extents(frame: &Frame<'_>, canvas: &mut Canvas, runs: (usize, usize), top: Fx, height: i32) {
+    let (as_run, run) = (runs.0, &frame.runs[runs.1]);
+    let (bottom, full) = (top + px(height), frame.full(Lane::Mapping));
+    let mut covered = 0;
+    let mut holes = Vec::new();
+    for extent in &run.now.extents {
+        holes.push((covered, extent.start));
+        covered = covered.max(extent.end);
+    }
+    holes.push((covered, run.now.size.max(covered)));
+    for (start, end) in holes {
+        for piece in frame.file.pieces(start, end) {
+            let area = band(piece.x0, piece.x1, top, bottom);
+            canvas.framed(id(as_run, "hole", piece.start, 0), Style::Hole, area, 0);
+            let place = [(piece.x0 + px(8), top + px(height - 5), Anchor::Start)];
+            let edges = (piece.x0, if full { piece.x1 } else { piece.x0 });
+            canvas.label(
+                id(as_run, "hname", piece.start, 0),
+                Style::Tick,
+                edges,
+                &place,
+                &["HOLE"],
+            );
+        }
+    }
+    for extent in &run.now.extents {
+        for piece in frame.file.pieces(extent.start, extent.end) {
+            let area = band(piece.x0, piece.x1, top, bottom);
+            canvas.framed(id(as_run, "ext", piece.start, 0), style(extent.kind), area, 0);
+            let (long, short) = names(extent, piece.start);
+            let place = [(piece.x0 + px(8), top + px(height - 5), Anchor::Start)];
+            let texts: &[&str] = &[&long, short];
+            let edges = (piece.x0, if full { piece.x1 } else { piece.x0 });
+            canvas.label(id(as_run, "ename", piece.start, 0), Style::Stage, edges, &place, texts);
+            let changed = run.before.as_ref().is_some_and(|old| !old.extents.contains(extent));
+            if changed {
+                canvas.fill(id(as_run, "echg", piece.start, 0), Style::Changed, area);
+            }
+        }
+    }
+}
+
+const fn style(kind: ExtentState) -> Style {
+    match kind {
+        ExtentState::Hole => Style::Hole,
+        ExtentState::Delalloc => Style::Delalloc,
+        ExtentState::Mapped | ExtentState::Inline => Style::Mapped,
+        ExtentState::Unwritten => Style::Unwritten,
+    }
+}
+
+fn names(extent: &ExtentView, start: u64) -> (String, &'static str) {
+    let short = extent.kind.name();
+    let long = extent.addr.map_or_else(
+        || short.to_owned(),
+        |addr| {
+            let sector = addr.saturating_add(start - extent.start) / SECTOR_SIZE;
+            format!("{short} from sector {}", grouped(sector))
+        },
+    );
+    (long, short)
+}

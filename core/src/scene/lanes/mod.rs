@@ -1,0 +1,8 @@
+//! One file a lane: each draws the state of all runs in its own band and returns its height.
+
+pub(super) mod bios;
+pub(super) mod cache;
+pub(super) mod device;
+pub(super) mod file;
+pub(super) mod mapping;
+pub(super) mod tally;

@@ -1,0 +1,228 @@
+//! What a whole run needs of the picture, so that nothing jumps from step to step.
+//!
+//! Found by one replay of each trace; it holds no state of any step.
+
+use super::Side;
+use super::axis::Span;
+use super::snapshot::{BioView, bios, extents};
+use crate::trace::delta::DeltaKind;
+use crate::trace::model::{Model, Place};
+use crate::trace::timeline::Timeline;
+use crate::units::{FileId, FileRange, MAX_POS};
+use std::collections::BTreeSet;
+
+/// Most rows of bios that a lane holds.
+pub(super) const MAX_BIO_ROWS: usize = 3;
+/// Most spans of an axis.
+const MAX_SPANS: usize = 6;
+/// Most blocks that are shown; what lies behind is cut off.
+const MAX_BLOCKS: u64 = 1 << 18;
+/// Up to this many blocks nothing is left out of the axis.
+const SHORT: u64 = 64;
+
+/// What the whole run needs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Bytes of the file that are shown.
+    pub(super) spans: Vec<Span>,
+    /// Bytes of the device that are shown.
+    pub(super) sectors: Vec<Span>,
+    pub(super) bio_rows: usize,
+    /// Highest tally of a block.
+    pub(super) tally: u32,
+    /// Every run has the same extents from its start to its end.
+    pub(super) mapping_fixed: bool,
+}
+
+#[derive(Default)]
+struct Seen {
+    touched: BTreeSet<Span>,
+    /// First byte, end, device address.
+    placed: BTreeSet<(u64, u64, u64)>,
+    size: u64,
+    bio_rows: usize,
+    tally: u32,
+    extents_move: bool,
+    extents: Vec<(u64, u64)>,
+}
+
+impl Limits {
+    /// What these runs need, for this file and this range (none = all that they touch).
+    pub fn of(sides: &[Side<'_>], file: FileId, range: Option<FileRange>) -> Self {
+        let seen: Vec<Seen> = sides.iter().map(|side| replay(side.timeline, file)).collect();
+        let geometries = || sides.iter().map(|side| side.timeline.header().geometry);
+        let grain =
+            geometries().map(|g| g.page_size().get().max(g.block_size().get())).max().unwrap_or(1);
+        let block = geometries().map(|g| g.block_size().get()).max().unwrap_or(1);
+        let spans = range.filter(|range| !range.is_empty()).map_or_else(
+            || spans(&seen, grain, block),
+            |range| {
+                let (start, end) = (range.start().get(), range.end().get());
+                vec![(start / block * block, end.div_ceil(block) * block)]
+            },
+        );
+        let spans = cut(spans, geometries().map(|g| g.block_size().get()).min().unwrap_or(1));
+        let same = seen.windows(2).all(|two| two[0].extents == two[1].extents);
+        Self {
+            sectors: sectors(&seen, &spans, block),
+            spans,
+            bio_rows: seen.iter().map(|seen| seen.bio_rows).max().unwrap_or(1).max(1),
+            tally: seen.iter().map(|seen| seen.tally).max().unwrap_or(1).max(1),
+            mapping_fixed: same && seen.iter().all(|seen| !seen.extents_move),
+        }
+    }
+}
+
+fn replay(timeline: &Timeline, file: FileId) -> Seen {
+    let mut model = Model::new(timeline.header().geometry);
+    let mut seen = Seen::default();
+    let recording = timeline.recording();
+    for at in 0..recording.len() {
+        let (mut moved, mut mapped) = (false, false);
+        for delta in recording.deltas(at) {
+            if model.apply(delta).is_err() {
+                return seen;
+            }
+            match delta.kind {
+                DeltaKind::FolioPlace => {
+                    let geometry = model.geometry();
+                    let place = Place::unpack(delta.new).filter(|place| place.file == file);
+                    if let Some(place) = place {
+                        let start = geometry.page_pos(place.index).get();
+                        let size = geometry.folio_size(place.order).get();
+                        seen.touched.insert((start, start + size));
+                    }
+                }
+                DeltaKind::FileSize if delta.object == file.get() => {
+                    seen.size = seen.size.max(delta.new);
+                }
+                DeltaKind::ExtentLen | DeltaKind::ExtentAt if delta.object == file.get() => {
+                    mapped = true;
+                    seen.extents_move |= delta.old != 0;
+                }
+                DeltaKind::BioHead | DeltaKind::BioState => moved = true,
+                DeltaKind::FileSize
+                | DeltaKind::FileDiskSize
+                | DeltaKind::ExtentLen
+                | DeltaKind::ExtentAt
+                | DeltaKind::FolioPfn
+                | DeltaKind::FolioFlags
+                | DeltaKind::FolioUptodate
+                | DeltaKind::FolioDirty
+                | DeltaKind::FolioAsked
+                | DeltaKind::FolioReadPending
+                | DeltaKind::FolioWritePending
+                | DeltaKind::BioAddr
+                | DeltaKind::BioLen
+                | DeltaKind::BioPos
+                | DeltaKind::BioIoSize
+                | DeltaKind::BioSegAt
+                | DeltaKind::BioSegLen
+                | DeltaKind::BioEnd
+                | DeltaKind::OpHead
+                | DeltaKind::OpPos
+                | DeltaKind::OpLen
+                | DeltaKind::OpRet
+                | DeltaKind::Counter
+                | DeltaKind::FolioWaste
+                | DeltaKind::FileOpen => {}
+            }
+        }
+        if mapped {
+            let placed = extents(&model, file)
+                .into_iter()
+                .filter_map(|extent| Some((extent.start, extent.end, extent.addr?)));
+            seen.placed.extend(placed);
+        }
+        if moved && model.bios().count() > seen.bio_rows && seen.bio_rows < MAX_BIO_ROWS {
+            let rows = pack(&bios(&model, file)).into_iter().max().map_or(1, |row| row + 1);
+            seen.bio_rows = seen.bio_rows.max(rows.min(MAX_BIO_ROWS));
+        }
+    }
+    seen.tally = model.tallies(file).iter().map(|tally| tally.written).max().unwrap_or(0);
+    seen.extents = extents(&model, file).iter().map(|extent| (extent.start, extent.end)).collect();
+    seen
+}
+
+/// The spans of the file: all of it, or what is touched where that is far less.
+fn spans(seen: &[Seen], grain: u64, block: u64) -> Vec<Span> {
+    let mut touched: Vec<Span> =
+        seen.iter().flat_map(|seen| seen.touched.iter().copied()).collect();
+    let size = seen.iter().map(|seen| seen.size).max().unwrap_or(0);
+    let end = touched.iter().map(|span| span.1).max().unwrap_or(0).max(size);
+    let whole = (0, end.min(MAX_POS).div_ceil(grain).max(1) * grain);
+    if whole.1 <= SHORT * block || touched.is_empty() {
+        return vec![whole];
+    }
+    touched.sort_unstable();
+    let merged = merge(touched, whole.1 / 32);
+    let shown: u64 = merged.iter().map(|(start, end)| end - start).sum();
+    if shown.saturating_mul(4) > whole.1.saturating_mul(3) { vec![whole] } else { merged }
+}
+
+/// Joins ascending spans that are no further apart than `gap`, and then the nearest ones until few
+/// are left.
+fn merge(spans: Vec<Span>, gap: u64) -> Vec<Span> {
+    let mut merged: Vec<Span> = Vec::new();
+    for span in spans {
+        match merged.last_mut() {
+            Some(last) if span.0 <= last.1.saturating_add(gap) => last.1 = last.1.max(span.1),
+            Some(_) | None => merged.push(span),
+        }
+    }
+    while merged.len() > MAX_SPANS {
+        let between = |at: &usize| merged[at + 1].0 - merged[*at].1;
+        let at = (0..merged.len() - 1).min_by_key(between).expect("two at least");
+        merged[at].1 = merged[at + 1].1;
+        merged.remove(at + 1);
+    }
+    merged
+}
+
+/// The spans without what is more than can be shown.
+fn cut(spans: Vec<Span>, block: u64) -> Vec<Span> {
+    let mut room = MAX_BLOCKS.saturating_mul(block);
+    let mut kept = Vec::new();
+    for (start, end) in spans {
+        let end = end.min(start.saturating_add(room));
+        room -= end - start;
+        if start < end {
+            kept.push((start, end));
+        }
+    }
+    kept
+}
+
+/// The device bytes behind the spans.
+fn sectors(seen: &[Seen], spans: &[Span], block: u64) -> Vec<Span> {
+    let mut found = Vec::new();
+    for (start, end, addr) in seen.iter().flat_map(|seen| &seen.placed) {
+        for span in spans {
+            let (from, to) = ((*start).max(span.0), (*end).min(span.1));
+            if from < to {
+                found.push((addr.saturating_add(from - start), addr.saturating_add(to - start)));
+            }
+        }
+    }
+    found.sort_unstable();
+    let all: u64 = found.iter().map(|(start, end)| end - start).sum();
+    merge(found, (all / 8).max(block))
+}
+
+/// The row of each bio: the first in which it meets no other.
+pub(super) fn pack(bios: &[BioView]) -> Vec<usize> {
+    let mut rows: Vec<Vec<Span>> = Vec::new();
+    let mut places = Vec::with_capacity(bios.len());
+    for bio in bios {
+        let spans: Vec<Span> = bio.pieces.iter().map(|piece| (piece.start, piece.end)).collect();
+        let free =
+            |row: &Vec<Span>| !row.iter().any(|a| spans.iter().any(|b| a.0 < b.1 && b.0 < a.1));
+        let at = rows.iter().position(free).unwrap_or(rows.len());
+        if at == rows.len() {
+            rows.push(Vec::new());
+        }
+        rows[at].extend(spans);
+        places.push(at);
+    }
+    places
+}

@@ -1,0 +1,318 @@
+//! The state of one run at one step, as the lanes show it.
+//!
+//! It is taken from the model of the trace and cut to the spans that are shown; two of them can be
+//! compared lane by lane, which tells what a step changed and where two runs agree.
+
+use super::axis::Span;
+use super::cells::{Cargo, Cell};
+use crate::block::bio::{BioEnd, BioHead, BioOp, BioState};
+use crate::cache::folio::FolioFlags;
+use crate::trace::model::{BioRecord, ExtentState, FileState, FolioState, Model, OpRecord, Tally};
+use crate::trace::rule::Rule;
+use crate::trace::step::Step;
+use crate::units::{Bytes, DevAddr, FileId, FolioId, Offset};
+
+/// Cells of one span.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct CellSpan {
+    /// Number of the first block.
+    pub(super) first: u64,
+    pub(super) cells: Vec<Cell>,
+}
+
+/// A cached folio.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct FolioView {
+    pub(super) id: u32,
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) order: u8,
+    pub(super) flags: FolioFlags,
+}
+
+/// Folios and blocks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct CacheView {
+    pub(super) block: u64,
+    pub(super) spans: Vec<CellSpan>,
+    pub(super) folios: Vec<FolioView>,
+}
+
+/// An extent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct ExtentView {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) kind: ExtentState,
+    /// Device address of its first byte, where it has one.
+    pub(super) addr: Option<u64>,
+}
+
+/// A piece of a bio.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct PieceView {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    pub(super) addr: u64,
+    pub(super) cargo: Cargo,
+}
+
+/// A bio.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct BioView {
+    pub(super) id: u32,
+    pub(super) head: BioHead,
+    pub(super) pieces: Vec<PieceView>,
+    pub(super) addr: u64,
+    pub(super) bytes: u64,
+    pub(super) state: BioState,
+    pub(super) end: BioEnd,
+}
+
+impl BioView {
+    /// Bytes that nobody asked for.
+    pub(super) fn waste(&self) -> u64 {
+        let wasted = self.pieces.iter().filter(|piece| piece.cargo == Cargo::Waste);
+        wasted.map(|piece| piece.end - piece.start).sum()
+    }
+}
+
+/// State of one run at one step.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Snapshot {
+    pub(super) size: u64,
+    pub(super) disk_size: u64,
+    pub(super) op: Option<(u32, OpRecord)>,
+    pub(super) cache: CacheView,
+    pub(super) extents: Vec<ExtentView>,
+    pub(super) bios: Vec<BioView>,
+    pub(super) tallies: Vec<Tally>,
+}
+
+impl Snapshot {
+    /// What the spans of a file show; `step` is the step that led here.
+    pub(super) fn of(model: &Model, step: Option<&Step>, file: FileId, spans: &[Span]) -> Self {
+        let block = model.geometry().block_size().get();
+        let state = model.file(file);
+        let mut cache = CacheView { block, spans: empty(spans, block), folios: Vec::new() };
+        for (id, folio) in model.folios() {
+            let start = model.geometry().page_pos(folio.place().index).get();
+            let end = start + model.geometry().folio_size(folio.place().order).get();
+            let shown = spans.iter().any(|span| start < span.1 && span.0 < end);
+            if folio.place().file == file && shown {
+                let (order, flags) = (folio.place().order.get(), folio.flags());
+                cache.folios.push(FolioView { id: id.get(), start, end, order, flags });
+                cache.fill(start, folio);
+            }
+        }
+        cache.folios.sort_by_key(|folio| folio.start);
+        if let Some((start, end)) = step.and_then(zeroed) {
+            cache.mark(start, end, |cell| match cell {
+                Cell::Clean | Cell::NotUptodate | Cell::Zeroed => Cell::Zeroed,
+                Cell::NotCached
+                | Cell::Reading
+                | Cell::Dirty
+                | Cell::InFlight
+                | Cell::Again
+                | Cell::Wasted
+                | Cell::Failed => cell,
+            });
+        }
+        let bios = bios(model, file);
+        for bio in &bios {
+            cache.carry(bio, model);
+        }
+        Self {
+            size: state.map_or(0, |file| file.size().get()),
+            disk_size: state.map_or(0, |file| file.disk_size().get()),
+            op: running(model, file),
+            cache,
+            extents: extents(model, file),
+            bios,
+            tallies: model.tallies(file).to_vec(),
+        }
+    }
+}
+
+fn empty(spans: &[Span], block: u64) -> Vec<CellSpan> {
+    let blank = |(start, end): &Span| CellSpan {
+        first: start / block,
+        cells: vec![Cell::NotCached; (end.div_ceil(block) - start / block) as usize],
+    };
+    spans.iter().map(blank).collect()
+}
+
+impl CacheView {
+    /// The state of a block, if it is shown.
+    pub(super) fn cell(&self, block: u64) -> Option<Cell> {
+        self.spans.iter().find_map(|span| {
+            span.cells.get(usize::try_from(block.checked_sub(span.first)?).ok()?).copied()
+        })
+    }
+    /// How many of the shown blocks are in this state.
+    pub(super) fn count(&self, cell: Cell) -> u64 {
+        self.spans.iter().flat_map(|span| &span.cells).filter(|found| **found == cell).count()
+            as u64
+    }
+    fn fill(&mut self, start: u64, folio: &FolioState) {
+        let base = start / self.block;
+        for span in &mut self.spans {
+            let from = span.first.max(base);
+            let to = (span.first + span.cells.len() as u64).min(base + u64::from(folio.blocks()));
+            for at in from..to {
+                span.cells[(at - span.first) as usize] = still(folio, (at - base) as u32);
+            }
+        }
+    }
+    fn mark(&mut self, start: u64, end: u64, change: impl Fn(Cell) -> Cell) {
+        let (first, last) = (start / self.block, end.div_ceil(self.block));
+        for span in &mut self.spans {
+            let to = last.min(span.first + span.cells.len() as u64);
+            for at in first.max(span.first)..to {
+                let cell = &mut span.cells[(at - span.first) as usize];
+                *cell = change(*cell);
+            }
+        }
+    }
+    /// The blocks of a bio are on their way.
+    fn carry(&mut self, bio: &BioView, model: &Model) {
+        for piece in &bio.pieces {
+            let (state, write) = match piece.cargo {
+                Cargo::Asked => (Cell::InFlight, true),
+                Cargo::Waste => (Cell::Wasted, true),
+                Cargo::Read => (Cell::Reading, false),
+                Cargo::Failed => (Cell::Failed, false),
+                Cargo::Done => continue,
+            };
+            self.mark(piece.start, piece.end, |_| state);
+            let blocks = piece.start / self.block..piece.end.div_ceil(self.block);
+            for at in blocks.filter(|_| write) {
+                if self.cell(at).is_some() && self.is_asked(at, model) {
+                    self.mark(at * self.block, (at + 1) * self.block, |_| Cell::Again);
+                }
+            }
+        }
+    }
+    /// Whether the application changed this block since it was last sent.
+    fn is_asked(&self, block: u64, model: &Model) -> bool {
+        let pos = block * self.block;
+        let behind = self.folios.partition_point(|folio| folio.start <= pos);
+        let Some(view) = behind.checked_sub(1).map(|at| self.folios[at]) else { return false };
+        let folio = model.folio(FolioId::new(view.id)).filter(|_| pos < view.end);
+        folio.is_some_and(|folio| folio.is_asked(((pos - view.start) / self.block) as u32))
+    }
+}
+
+/// The state of a block that no bio carries.
+fn still(folio: &FolioState, at: u32) -> Cell {
+    if folio.is_dirty(at) || folio.is_asked(at) {
+        Cell::Dirty
+    } else if folio.is_uptodate(at) {
+        Cell::Clean
+    } else {
+        Cell::NotUptodate
+    }
+}
+
+/// The bios of a file.
+pub(super) fn bios(model: &Model, file: FileId) -> Vec<BioView> {
+    model.bios().filter_map(|(id, bio)| bio_view(model, file, id, bio)).collect()
+}
+
+/// The bytes that a step zeroed in the cache.
+fn zeroed(step: &Step) -> Option<(u64, u64)> {
+    let zeroes = [Rule::RunZeroed, Rule::ReadZeroed, Rule::Zeroed].contains(&step.rule);
+    zeroes.then_some((step.args[0], step.args[0].saturating_add(step.args[1])))
+}
+
+fn running(model: &Model, file: FileId) -> Option<(u32, OpRecord)> {
+    let all = || model.ops().filter(|(_, op)| op.file() == file);
+    let found = all().filter(|(_, op)| op.result().is_none()).last().or_else(|| all().last());
+    found.map(|(id, op)| (id, *op))
+}
+
+pub(super) fn extents(model: &Model, file: FileId) -> Vec<ExtentView> {
+    let block = model.geometry().block_size().get();
+    let view = |(at, len, kind, addr): (u32, Bytes, ExtentState, DevAddr)| {
+        let start = u64::from(at) * block;
+        let placed = matches!(kind, ExtentState::Mapped | ExtentState::Unwritten);
+        ExtentView {
+            start,
+            end: start.saturating_add(len.get()),
+            kind,
+            addr: placed.then_some(addr.get()),
+        }
+    };
+    model.file(file).into_iter().flat_map(FileState::extents).map(view).collect()
+}
+
+/// A bio of this file; its pieces name whole stretches of one cargo.
+fn bio_view(model: &Model, file: FileId, id: u32, bio: &BioRecord) -> Option<BioView> {
+    if bio.head().file != file {
+        return None;
+    }
+    let geometry = model.geometry();
+    let block = geometry.block_size().get();
+    let mut pieces: Vec<PieceView> = Vec::new();
+    let mut addr = bio.addr().get();
+    let mut pos = bio.pos().get();
+    for seg in bio.segs() {
+        let folio = model.folio(seg.folio);
+        let (offset, len) = (seg.offset.get(), seg.len.get());
+        let start = folio.map_or(pos, |folio| {
+            geometry.page_pos(folio.place().index).get().saturating_add(offset)
+        });
+        pos = start.saturating_add(len);
+        // Only a folio can tell one block from another.
+        let blocks = folio.map_or(0, |folio| u64::from(folio.blocks()) * block);
+        let end = if folio.is_some() { len.min(blocks.saturating_sub(offset)) } else { len };
+        let mut done = 0;
+        while done < end {
+            let at = geometry.block_floor(Offset::new(offset + done)).get();
+            let step = if folio.is_some() { block - (offset + done) % block } else { end };
+            let step = step.min(end - done);
+            let waste = folio.is_some_and(|folio| folio.is_waste(at as u32));
+            let (from, on) = (start.saturating_add(done), addr.saturating_add(done));
+            let piece = PieceView {
+                start: from,
+                end: from.saturating_add(step),
+                addr: on,
+                cargo: cargo(bio, waste),
+            };
+            join(&mut pieces, piece);
+            done += step;
+        }
+        addr = addr.saturating_add(len);
+    }
+    Some(BioView {
+        id,
+        head: bio.head(),
+        pieces,
+        addr: bio.addr().get(),
+        bytes: bio.len().get(),
+        state: bio.state(),
+        end: bio.end(),
+    })
+}
+
+fn cargo(bio: &BioRecord, waste: bool) -> Cargo {
+    match (bio.state(), bio.head().op) {
+        (BioState::Done, _) => Cargo::Done,
+        (BioState::Failed, _) => Cargo::Failed,
+        (BioState::Building | BioState::InFlight, BioOp::Read) => Cargo::Read,
+        (BioState::Building | BioState::InFlight, BioOp::Write) if waste => Cargo::Waste,
+        (BioState::Building | BioState::InFlight, BioOp::Write) => Cargo::Asked,
+    }
+}
+
+/// Adds a piece, to the last one where it follows on.
+fn join(pieces: &mut Vec<PieceView>, piece: PieceView) {
+    let follows = |last: &&mut PieceView| {
+        let next = last.addr.saturating_add(last.end - last.start);
+        last.end == piece.start && last.cargo == piece.cargo && next == piece.addr
+    };
+    match pieces.last_mut().filter(follows) {
+        Some(last) => last.end = piece.end,
+        None => pieces.push(piece),
+    }
+}

@@ -1,0 +1,179 @@
+//! The picture as tables, one a lane and run: for those who read it or have it read to them.
+//!
+//! Equal neighbours are one row; a table holds at most [`MAX_ROWS`] and says how many it leaves out.
+
+use super::Side;
+use super::cells::Cell;
+use super::fixed::{grouped, plural, position, size};
+use super::lanes::bios::words;
+use super::layout::Run;
+use super::limits::Limits;
+use super::snapshot::Snapshot;
+use super::view::{Lane, View};
+use crate::trace::model::Tally;
+use crate::units::SECTOR_SIZE;
+
+/// Most rows of a table.
+pub const MAX_ROWS: usize = 40;
+
+/// A row: what it is about, and what is said of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Row {
+    /// Such as `blocks 16 to 20`.
+    pub what: String,
+    /// Such as `being written though clean`.
+    pub state: String,
+}
+
+/// A lane of one run, or of all where they are equal.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Table {
+    /// Which lane.
+    pub lane: Lane,
+    /// The letter of the run, or several as in `A = B`; empty for a single run.
+    pub run: String,
+    /// Its rows.
+    pub rows: Vec<Row>,
+    /// How many rows were left out.
+    pub more: usize,
+}
+
+/// The tables of every lane that the view shows, in the order of the picture.
+pub fn rows(sides: &[Side<'_>], view: &View) -> Vec<Table> {
+    let found;
+    let limits = if let Some(limits) = &view.limits {
+        limits
+    } else {
+        found = Limits::of(sides, view.file, view.range);
+        &found
+    };
+    let runs: Vec<Run> = sides.iter().map(|side| Run::new(side, view, limits)).collect();
+    let mut tables = Vec::new();
+    for lane in Lane::ALL.into_iter().filter(|lane| view.lanes.shows(*lane)) {
+        let all: Vec<Vec<Row>> = runs.iter().map(|run| lane_rows(lane, &run.now)).collect();
+        let labels: Vec<&str> = runs.iter().map(|run| run.label.as_str()).collect();
+        let agree = all.len() > 1 && all.windows(2).all(|two| two[0] == two[1]);
+        if agree {
+            tables.extend(all.into_iter().next().map(|rows| table(lane, labels.join(" = "), rows)));
+            continue;
+        }
+        let single = all.len() == 1;
+        for (label, rows) in labels.iter().zip(all) {
+            let run = if single { String::new() } else { (*label).to_owned() };
+            tables.push(table(lane, run, rows));
+        }
+    }
+    tables
+}
+
+fn table(lane: Lane, run: String, mut rows: Vec<Row>) -> Table {
+    let more = rows.len().saturating_sub(MAX_ROWS);
+    rows.truncate(MAX_ROWS);
+    Table { lane, run, rows, more }
+}
+
+fn row(what: String, state: impl Into<String>) -> Row {
+    Row { what, state: state.into() }
+}
+
+fn lane_rows(lane: Lane, now: &Snapshot) -> Vec<Row> {
+    match lane {
+        Lane::File => file(now),
+        Lane::Cache => cache(now),
+        Lane::Mapping => mapping(now),
+        Lane::Bios => bios(now),
+        Lane::Device => device(now),
+        Lane::Tally => tally(now),
+    }
+}
+
+fn file(now: &Snapshot) -> Vec<Row> {
+    let mut rows = vec![row("size".to_owned(), size(now.size))];
+    if now.disk_size != now.size {
+        rows.push(row("size on disk".to_owned(), size(now.disk_size)));
+    }
+    if let Some((_, op)) = now.op {
+        let state =
+            op.result().map_or_else(|| "runs".to_owned(), |result| format!("returned {result}"));
+        let what = if op.is_empty() {
+            op.kind().name().to_owned()
+        } else {
+            let (len, pos) = (size(op.len().get()), position(op.pos().get()));
+            format!("{} of {len} at {pos}", op.kind().name())
+        };
+        rows.push(row(what, state));
+    }
+    rows
+}
+
+/// `block 5`, `blocks 16 to 20`.
+fn blocks(first: u64, last: u64) -> String {
+    if first == last { format!("block {first}") } else { format!("blocks {first} to {last}") }
+}
+
+/// Equal neighbours as one: first, last, value.
+fn runs_of<T: PartialEq + Copy>(first: u64, all: impl Iterator<Item = T>) -> Vec<(u64, u64, T)> {
+    let mut found: Vec<(u64, u64, T)> = Vec::new();
+    for (at, value) in (first..).zip(all) {
+        match found.last_mut() {
+            Some(last) if last.2 == value => last.1 = at,
+            Some(_) | None => found.push((at, at, value)),
+        }
+    }
+    found
+}
+
+fn cache(now: &Snapshot) -> Vec<Row> {
+    let spans = now.cache.spans.iter();
+    let each = spans.flat_map(|span| runs_of(span.first, span.cells.iter().copied()));
+    each.map(|(first, last, cell): (u64, u64, Cell)| row(blocks(first, last), cell.words()))
+        .collect()
+}
+
+fn mapping(now: &Snapshot) -> Vec<Row> {
+    let say = |extent: &super::snapshot::ExtentView| {
+        let what = format!("bytes {} to {}", position(extent.start), position(extent.end));
+        let place = extent.addr.map_or_else(String::new, |addr| {
+            format!(" from sector {}", grouped(addr / SECTOR_SIZE))
+        });
+        row(what, format!("{}{place}", extent.kind.name()))
+    };
+    now.extents.iter().map(say).collect()
+}
+
+fn bios(now: &Snapshot) -> Vec<Row> {
+    let block = now.cache.block;
+    let say = |bio: &super::snapshot::BioView| {
+        let text = words(bio, block).into_iter().next().unwrap_or_default();
+        let first = bio.pieces.first().map_or(0, |piece| piece.start);
+        let last = bio.pieces.last().map_or(1, |piece| piece.end.max(1)) - 1;
+        let what = format!("{} of {}", bio.head.rwbs(), blocks(first / block, last / block));
+        row(what, text.replace(" \u{b7} ", ", "))
+    };
+    now.bios.iter().map(say).collect()
+}
+
+fn device(now: &Snapshot) -> Vec<Row> {
+    let say = |bio: &super::snapshot::BioView| {
+        let (first, len) = (bio.addr / SECTOR_SIZE, bio.bytes / SECTOR_SIZE);
+        let what = format!("{} from sector {}", plural(len, "sector"), grouped(first));
+        row(what, format!("{} {}", bio.head.rwbs(), size(bio.bytes)))
+    };
+    now.bios.iter().map(say).collect()
+}
+
+fn tally(now: &Snapshot) -> Vec<Row> {
+    let shown = |block: u64| now.cache.cell(block).is_some();
+    let all = runs_of(0, now.tallies.iter().map(|tally| (tally.written, tally.wasted)));
+    let some = all
+        .into_iter()
+        .filter(|(first, last, (written, _))| *written > 0 && (shown(*first) || shown(*last)));
+    some.map(|(first, last, (written, wasted))| {
+        let Tally { written, wasted } = Tally { written, wasted };
+        let times = plural(written.into(), "time");
+        let clean =
+            if wasted > 0 { format!(", {wasted} of them though clean") } else { String::new() };
+        row(blocks(first, last), format!("written {times}{clean}"))
+    })
+    .collect()
+}

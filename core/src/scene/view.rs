@@ -1,0 +1,159 @@
+//! What a viewer asks to see: lanes, width, range, theme. It says nothing about the run itself.
+
+use super::limits::Limits;
+use crate::units::{FileId, FileRange};
+
+/// A lane of the picture, from top to bottom.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Lane {
+    /// The ruler of bytes and the running operation.
+    File,
+    /// Folios and their blocks.
+    Cache,
+    /// What stands behind the file.
+    Mapping,
+    /// I/O being built or in flight.
+    Bios,
+    /// The sector axis.
+    Device,
+    /// How often each block was written.
+    Tally,
+}
+
+impl Lane {
+    /// Every lane, from top to bottom.
+    pub const ALL: [Self; 6] =
+        [Self::File, Self::Cache, Self::Mapping, Self::Bios, Self::Device, Self::Tally];
+    /// The name beside the lane.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::File => "File",
+            Self::Cache => "Page cache",
+            Self::Mapping => "Mapping",
+            Self::Bios => "Bios",
+            Self::Device => "Device",
+            Self::Tally => "Times written",
+        }
+    }
+    /// The word in links and options.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Cache => "cache",
+            Self::Mapping => "mapping",
+            Self::Bios => "bios",
+            Self::Device => "device",
+            Self::Tally => "times",
+        }
+    }
+    /// The lane with this word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|lane| lane.word() == word)
+    }
+}
+
+/// How much of a lane is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum LaneMode {
+    /// All of it.
+    #[default]
+    Full,
+    /// A strip of 16 pixels without words.
+    Strip,
+    /// Nothing.
+    Hidden,
+}
+
+/// How much of each lane is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Lanes([LaneMode; Lane::ALL.len()]);
+
+impl Lanes {
+    /// Only these lanes.
+    #[must_use]
+    pub fn only(lanes: &[Lane]) -> Self {
+        let mode = |lane| if lanes.contains(&lane) { LaneMode::Full } else { LaneMode::Hidden };
+        Self(Lane::ALL.map(mode))
+    }
+    /// How much of this lane.
+    pub const fn get(self, lane: Lane) -> LaneMode {
+        self.0[lane as usize]
+    }
+    /// With this lane changed.
+    #[must_use]
+    pub const fn with(mut self, lane: Lane, mode: LaneMode) -> Self {
+        self.0[lane as usize] = mode;
+        self
+    }
+    /// Whether anything of the lane is drawn.
+    pub fn shows(self, lane: Lane) -> bool {
+        self.get(lane) != LaneMode::Hidden
+    }
+}
+
+/// Which colours.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Theme {
+    /// On a light ground.
+    Light,
+    /// On a dark ground.
+    Dark,
+    /// As the viewer prefers.
+    #[default]
+    Auto,
+}
+
+impl Theme {
+    /// The word in links and options.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Light => "light",
+            Self::Dark => "dark",
+            Self::Auto => "auto",
+        }
+    }
+    /// The theme with this word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        [Self::Light, Self::Dark, Self::Auto].into_iter().find(|theme| theme.word() == word)
+    }
+}
+
+/// What a viewer asks to see.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct View {
+    /// Width in pixels; 320 at least.
+    pub width: u32,
+    /// How much of each lane.
+    pub lanes: Lanes,
+    /// Which colours.
+    pub theme: Theme,
+    /// The claim above the picture.
+    pub title: Option<String>,
+    /// Legend, figures and evidence under the picture; a page that has its own turns them off.
+    pub caption: bool,
+    /// The bytes to show; none = all that the run ever touches.
+    pub range: Option<FileRange>,
+    /// Which file.
+    pub file: FileId,
+    /// Goes before every id, so that many pictures fit on one page. Letters and digits only.
+    pub prefix: String,
+    /// What the whole run needs, so that nothing jumps from step to step. It costs a replay: keep
+    /// [`Limits::of`] where many steps are drawn. None = found out at each drawing.
+    pub limits: Option<Limits>,
+}
+
+impl Default for View {
+    fn default() -> Self {
+        Self {
+            width: 1040,
+            lanes: Lanes::default(),
+            theme: Theme::Auto,
+            title: None,
+            caption: true,
+            range: None,
+            file: FileId::new(0),
+            prefix: "f".to_owned(),
+            limits: None,
+        }
+    }
+}

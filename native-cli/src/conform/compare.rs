@@ -1,0 +1,220 @@
+//! Which fields of a golden the engine agrees with. A field is one list of one step, and counts only
+//! when expected or got is not empty.
+
+use super::execute::Outcome;
+use super::golden::{BioRow, Golden, Unstable};
+use super::observe::Lists;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// What a field is of.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Kind {
+    Content,
+    IoendAdds,
+    Bios,
+    FoliosAdded,
+    ReadsBeforeModify,
+}
+
+impl Kind {
+    pub(super) const ALL: [Self; 5] =
+        [Self::Content, Self::IoendAdds, Self::Bios, Self::FoliosAdded, Self::ReadsBeforeModify];
+
+    /// The name in output and in the list of known differences.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Content => "content",
+            Self::IoendAdds => "ioend_adds",
+            Self::Bios => "bios_by_file_offset",
+            Self::FoliosAdded => "folios_added",
+            Self::ReadsBeforeModify => "reads_before_modify",
+        }
+    }
+    /// The golden's names for what may be unstable about it.
+    const fn unstable_names(self) -> &'static [&'static str] {
+        match self {
+            Self::Content => &["content"],
+            Self::IoendAdds => &["ioend_adds"],
+            Self::Bios | Self::ReadsBeforeModify => &["bios", "bios_by_file_offset"],
+            Self::FoliosAdded => &["folios_added"],
+        }
+    }
+}
+
+/// A field that differs.
+#[derive(Clone, Debug)]
+pub(super) struct Difference {
+    pub(super) kind: Kind,
+    pub(super) step: usize,
+    pub(super) expected: Value,
+    pub(super) got: Value,
+}
+
+/// How a case came out.
+#[derive(Default)]
+pub(super) struct Verdict {
+    /// Compared and agreeing fields of each kind.
+    pub(super) by_kind: BTreeMap<Kind, (u64, u64)>,
+    pub(super) differences: Vec<Difference>,
+}
+
+impl Verdict {
+    fn field(&mut self, kind: Kind, step: usize, expected: &[Value], got: &[Value]) {
+        if expected.is_empty() && got.is_empty() {
+            return;
+        }
+        let counts = self.by_kind.entry(kind).or_default();
+        counts.0 += 1;
+        if expected == got {
+            counts.1 += 1;
+            return;
+        }
+        let (expected, got) = first_rows(expected, got);
+        self.differences.push(Difference { kind, step, expected, got });
+    }
+}
+
+/// The first row in which two lists differ.
+fn first_rows(expected: &[Value], got: &[Value]) -> (Value, Value) {
+    let rows = expected.len().max(got.len());
+    let at = (0..rows).find(|at| expected.get(*at) != got.get(*at)).unwrap_or(0);
+    let row = |list: &[Value]| match list.get(at) {
+        Some(row) => json!({ "row": at, "of": list.len(), "is": row }),
+        None => json!({ "row": at, "of": list.len(), "is": null }),
+    };
+    (row(expected), row(got))
+}
+
+/// Compares a run, and the runs with each known memory layout, with what the kernel did.
+pub(super) fn verdict(golden: &Golden, plain: &Outcome, runs: &[Outcome], steps: usize) -> Verdict {
+    let mut verdict = Verdict::default();
+    let want = wanted(golden, &golden.bios_by_file_offset, steps);
+    for step in 0..steps {
+        for kind in [Kind::FoliosAdded, Kind::IoendAdds, Kind::Bios, Kind::ReadsBeforeModify] {
+            let notes: Vec<&Unstable> = unstable(golden, kind, step).collect();
+            let per_run = kind == Kind::Bios && !golden.per_run.is_empty();
+            if per_run {
+                bios_of_runs(&mut verdict, golden, runs, step, steps);
+                continue;
+            }
+            if notes.iter().any(|note| note.what == "records" || note.what == "contiguity") {
+                continue;
+            }
+            let mut expected = list(&want[step], kind).to_vec();
+            let mut got = list(&plain.lists[step], kind).to_vec();
+            for note in &notes {
+                for side in [&mut expected, &mut got] {
+                    settle(side, note, kind);
+                }
+            }
+            verdict.field(kind, step, &expected, &got);
+        }
+    }
+    contents(&mut verdict, golden, plain, steps);
+    verdict
+}
+
+fn unstable(golden: &Golden, kind: Kind, step: usize) -> impl Iterator<Item = &Unstable> {
+    golden.unstable.iter().filter(move |note| {
+        kind.unstable_names().contains(&note.kind.as_str()) && note.step.is_none_or(|of| of == step)
+    })
+}
+
+/// Takes out what a note says is not stable.
+fn settle(rows: &mut [Value], note: &Unstable, kind: Kind) {
+    const IOEND: [&str; 4] = ["file", "pos", "len", "added"];
+    const FOLIO: [&str; 3] = ["file", "pos", "order"];
+    const BIO: [&str; 3] = ["rw", "flags", "ranges"];
+    let names: &[&str] = match kind {
+        Kind::IoendAdds => &IOEND,
+        Kind::FoliosAdded => &FOLIO,
+        Kind::Bios | Kind::ReadsBeforeModify => &BIO,
+        Kind::Content => &[],
+    };
+    for field in &note.fields {
+        let Some(at) = names.iter().position(|name| name == field) else { continue };
+        for row in rows.iter_mut() {
+            row[at] = Value::Null;
+        }
+    }
+    if note.what == "order" {
+        rows.sort_by_key(Value::to_string);
+    }
+}
+
+/// The lists that the kernel's records make, step by step.
+fn wanted(golden: &Golden, bios: &[BioRow], steps: usize) -> Vec<Lists> {
+    let mut lists: Vec<Lists> = (0..steps).map(|_| Lists::default()).collect();
+    let first = golden.files.first().map_or("", String::as_str);
+    let name = |file: &Option<String>| file.clone().unwrap_or_else(|| first.to_owned());
+    for row in &golden.folios_added {
+        if let Some(list) = lists.get_mut(row.step) {
+            list.folios_added.push(json!([name(&row.file), row.pos, row.order]));
+        }
+    }
+    for row in &golden.ioend_adds {
+        if let Some(list) = lists.get_mut(row.step) {
+            list.ioend_adds.push(json!([name(&row.file), row.pos, row.len, row.added]));
+        }
+    }
+    for row in bios {
+        let Some(list) = lists.get_mut(row.step) else { continue };
+        let value = json!([row.rw, row.flags, row.ranges]);
+        if row.rw == "R" && row.flags.contains('S') {
+            list.reads.push(value.clone());
+        }
+        list.bios.push(value);
+    }
+    lists
+}
+
+fn list(lists: &Lists, kind: Kind) -> &[Value] {
+    match kind {
+        Kind::FoliosAdded => &lists.folios_added,
+        Kind::IoendAdds => &lists.ioend_adds,
+        Kind::Bios => &lists.bios,
+        Kind::ReadsBeforeModify => &lists.reads,
+        Kind::Content => &[],
+    }
+}
+
+/// The bios of a step, with the memory layout of each run against what that run did: one field.
+fn bios_of_runs(
+    verdict: &mut Verdict,
+    golden: &Golden,
+    runs: &[Outcome],
+    step: usize,
+    steps: usize,
+) {
+    let mut expected = Vec::new();
+    let mut got = Vec::new();
+    for (at, (per_run, outcome)) in golden.per_run.iter().zip(runs).enumerate() {
+        let want = wanted(golden, &per_run.bios, steps);
+        expected.extend(want[step].bios.iter().map(|row| json!({ "run": at, "bio": row })));
+        got.extend(outcome.lists[step].bios.iter().map(|row| json!({ "run": at, "bio": row })));
+    }
+    verdict.field(Kind::Bios, step, &expected, &got);
+}
+
+fn contents(verdict: &mut Verdict, golden: &Golden, plain: &Outcome, steps: usize) {
+    for (name, runs) in &golden.content {
+        let got = plain.content.get(name).map_or_else(Vec::new, |bytes| runs_of(bytes));
+        let want: Vec<Value> = runs.iter().map(|run| json!([name, run.0, run.1, run.2])).collect();
+        let got: Vec<Value> = got.iter().map(|run| json!([name, run.0, run.1, run.2])).collect();
+        verdict.field(Kind::Content, steps, &want, &got);
+    }
+}
+
+/// Runs of equal bytes.
+fn runs_of(bytes: &[u8]) -> Vec<(u64, u64, u8)> {
+    let mut start = 0;
+    bytes
+        .chunk_by(|a, b| a == b)
+        .map(|run| {
+            let out = (start, run.len() as u64, run[0]);
+            start += run.len() as u64;
+            out
+        })
+        .collect()
+}

@@ -1,0 +1,265 @@
+//! Runs a golden's operations through the engine with the mappings that the kernel had.
+
+use super::compare::{self, Verdict};
+use super::golden::{Extent, Golden, Map, PerRun};
+use super::observe::{Lists, observe};
+use super::script::{self, Act, Step};
+use super::setup;
+use folioscope_core::behaviour::Profile;
+use folioscope_core::cache::frame_alloc::FramePolicy;
+use folioscope_core::device::sim::{Sim, Timing};
+use folioscope_core::engine::{Engine, WriteFlags, drive};
+use folioscope_core::frames::{Discard, Fill, HeapFrames};
+use folioscope_core::fs::scripted::{Answer, Scripted};
+use folioscope_core::fs::{Provider, SpaceAllocator};
+use folioscope_core::geometry::Geometry;
+use folioscope_core::iomap::{Intent, Iomap, MapType, Mapping};
+use folioscope_core::trace::timeline::Recording;
+use folioscope_core::units::{
+    Bytes, DevAddr, FileId, FileRange, Order, Pages, Pos, Sector, TaskId,
+};
+use folioscope_core::world::{Config, Env};
+use std::collections::BTreeMap;
+
+/// Largest folio of the captured kernels: 2 MiB.
+const MAX_ORDER: Order = Order::new(9);
+const TASK: TaskId = TaskId::new(1);
+
+struct Traced;
+
+impl Env for Traced {
+    type Sink = Recording;
+    type Frames = HeapFrames;
+}
+
+/// What the engine did.
+pub(super) struct Outcome {
+    /// A step's lists, each.
+    pub(super) lists: Vec<Lists>,
+    /// What every file holds on the device at the end.
+    pub(super) content: BTreeMap<String, Vec<u8>>,
+}
+
+/// Executes a case, once for each of its runs if their memory layouts are known, and compares.
+pub(super) fn run(golden: &Golden) -> Result<Verdict, String> {
+    let steps = script::steps(golden)?;
+    let plain = execute(golden, &steps, None)?;
+    let mut runs = Vec::new();
+    for per_run in &golden.per_run {
+        runs.push(execute(golden, &steps, Some(per_run))?);
+    }
+    Ok(compare::verdict(golden, &plain, &runs, steps.len()))
+}
+
+fn execute(golden: &Golden, steps: &[Step], layout: Option<&PerRun>) -> Result<Outcome, String> {
+    let geometry =
+        Geometry::new(Bytes::new(golden.page_size), Bytes::new(golden.fs.block_size), MAX_ORDER)
+            .map_err(|error| error.to_string())?;
+    let profile = profile_of(&golden.kernel)?;
+    let config = Config {
+        geometry,
+        behaviours: profile.behaviours,
+        stable_writes: false,
+        frames: layout.map_or(FramePolicy::Packed, |layout| frames(golden, layout)),
+        space: SpaceAllocator::new(DevAddr::ZERO, None),
+    };
+    let engine: Engine<Traced> =
+        Engine::new(config, HeapFrames::new(geometry.page_size()), Recording::default());
+    let mut sim = Sim::new(Timing::Ram);
+    let held = setup::contents(golden)?;
+    let mut extents: Vec<Vec<Extent>> = Vec::new();
+    for name in &golden.files {
+        let state = golden.before.get(name).ok_or_else(|| format!("`before` lacks {name}"))?;
+        engine.open(Pos::new(state.size), Provider::Scripted(Scripted::new(geometry)));
+        store(&mut sim, &held[name], &state.extents);
+        extents.push(state.extents.clone());
+    }
+    let mut ends = Vec::new();
+    for (at, step) in steps.iter().enumerate() {
+        for (file, name) in golden.files.iter().enumerate() {
+            let after = golden
+                .extent_changes
+                .iter()
+                .rfind(|change| change.step == at && change.file == *name)
+                .map_or_else(|| extents[file].clone(), |change| change.extents.clone());
+            let answers = answers(golden, at, file, name, step, (&extents[file], &after));
+            prepare(&engine, file, (&extents[file], &after), answers);
+            extents[file] = after;
+        }
+        act(&engine, &mut sim, FileId::new(step.file as u32), &step.act)?;
+        ends.push(engine.look(|world| world.sink().len()));
+    }
+    for (file, name) in golden.files.iter().enumerate() {
+        let after = golden.after.get(name).map_or(&extents[file], |state| &state.extents);
+        prepare(&engine, file, (&extents[file], after), Vec::new());
+    }
+    act(&engine, &mut sim, FileId::new(0), &Act::Syncfs)?;
+    let content =
+        golden.files.iter().enumerate().map(|(file, name)| {
+            (name.clone(), sim.durable_bytes(&engine, FileId::new(file as u32)))
+        });
+    let content = content.collect();
+    let recording = engine.into_sink();
+    Ok(Outcome { lists: observe(geometry, &golden.files, &recording, &ends), content })
+}
+
+/// The newest profile that is no newer than the kernel of a golden.
+fn profile_of(kernel: &str) -> Result<Profile, String> {
+    let mut parts = kernel.split('.');
+    let (major, minor) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+    let name = format!("linux-{major}.{minor}");
+    Profile::named(&name).ok_or_else(|| format!("no profile for the kernel {kernel}"))
+}
+
+fn frames(golden: &Golden, layout: &PerRun) -> FramePolicy {
+    let mut all = Vec::new();
+    // The layout that is valid to the end of the case is the one of its last steps.
+    let last = layout.phys_runs.iter().find(|runs| runs.to.is_none()).or(layout.phys_runs.last());
+    for (name, pos, len) in last.map_or(&[][..], |runs| &runs.runs) {
+        let Some(file) = golden.files.iter().position(|file| file == name) else { continue };
+        let page = golden.page_size;
+        let start = folioscope_core::units::PageIndex::new(pos / page);
+        all.push((FileId::new(file as u32), start, Pages::new(len.div_ceil(page))));
+    }
+    FramePolicy::Scripted(all)
+}
+
+fn store(sim: &mut Sim, bytes: &[u8], extents: &[Extent]) {
+    for extent in extents.iter().filter(|extent| extent.state == "written") {
+        let Some(sector) = extent.sector else { continue };
+        let start = (extent.off as usize).min(bytes.len());
+        let end = ((extent.off + extent.len) as usize).min(bytes.len());
+        sim.store_mut().write(Sector::new(sector).addr(), &bytes[start..end]);
+    }
+}
+
+fn range_of(off: u64, len: u64) -> FileRange {
+    FileRange::between(Pos::new(off), Pos::new(off.saturating_add(len)))
+}
+
+/// Gives the provider of a file what writeback may see in a step: the extents after it, as unwritten
+/// blocks where there was nothing written before.
+fn prepare(
+    engine: &Engine<Traced>,
+    file: usize,
+    (before, after): (&[Extent], &[Extent]),
+    answers: Vec<Answer>,
+) {
+    engine.with_provider(FileId::new(file as u32), |provider| {
+        let Provider::Scripted(fs) = provider else { return };
+        fs.map_mut().clear(range_of(0, 1 << 50));
+        for extent in after {
+            let range = range_of(extent.off, extent.len);
+            let addr = extent.sector.map(|sector| Sector::new(sector).addr());
+            let state = if addr.is_none() { MapType::Delalloc } else { MapType::Unwritten };
+            fs.map_mut().set(range, state, addr);
+            for old in before.iter().filter(|old| old.state == "written") {
+                let same = range.intersect(range_of(old.off, old.len));
+                if let (Some(addr), false) = (addr, same.is_empty()) {
+                    let at = addr + same.start().since(range.start());
+                    fs.map_mut().set(same, MapType::Mapped, Some(at));
+                }
+            }
+        }
+        fs.expect(answers);
+    });
+}
+
+/// The mappings that the kernel gave in a step.
+fn answers(
+    golden: &Golden,
+    at: usize,
+    file: usize,
+    name: &str,
+    step: &Step,
+    (before, after): (&[Extent], &[Extent]),
+) -> Vec<Answer> {
+    if golden.lite {
+        return if file == step.file { derived(step, before, after) } else { Vec::new() };
+    }
+    let first = golden.files.first().map_or("", String::as_str);
+    let mine = |map: &&Map| map.step == at && map.file.as_deref().unwrap_or(first) == name;
+    let maps: Vec<&Map> = golden.maps.iter().filter(mine).collect();
+    maps.iter()
+        .filter(|map| map.which == "dst")
+        .map(|map| {
+            let source = maps.iter().find(|src| src.which == "src" && src.iter == map.iter);
+            let flags = map.iter.and_then(|iter| golden.iters.get(iter)).map_or("", |it| &it.flags);
+            let intent = if flags.contains("ZERO") {
+                Intent::Zero
+            } else if flags.contains("WRITE") {
+                Intent::Write
+            } else {
+                Intent::Read
+            };
+            let mapping = Mapping { iomap: iomap(map), srcmap: source.map(|map| iomap(map)) };
+            Answer { intent, mapping }
+        })
+        .collect()
+}
+
+fn iomap(map: &Map) -> Iomap {
+    let kind =
+        MapType::ALL.into_iter().find(|kind| kind.name() == map.kind).unwrap_or(MapType::Hole);
+    let addr = map.sector.map(|sector| Sector::new(sector).addr());
+    Iomap {
+        new: map.flags.contains("NEW"),
+        shared: map.flags.contains("SHARED"),
+        ..Iomap::plain(range_of(map.off, map.len), kind, addr, 0)
+    }
+}
+
+/// Mappings of a golden that kept none: the extents after the step, as a promise where there was
+/// nothing before.
+fn derived(step: &Step, before: &[Extent], after: &[Extent]) -> Vec<Answer> {
+    let (range, intent) = match &step.act {
+        Act::Write { range, .. } => (*range, Intent::Write),
+        Act::Read(range) => (*range, Intent::Read),
+        Act::Fsync { .. } | Act::Syncfs | Act::Calls(_) => return Vec::new(),
+    };
+    let held = |pos: Pos| {
+        before
+            .iter()
+            .find(|old| !range_of(old.off, old.len).intersect(range_of(pos.get(), 1)).is_empty())
+    };
+    let touched = after
+        .iter()
+        .map(|extent| (extent, range_of(extent.off, extent.len)))
+        .filter(|(_, whole)| !whole.intersect(range).is_empty());
+    touched
+        .map(|(extent, whole)| {
+            let start = whole.start().max(range.start());
+            let old = held(start);
+            let kind = match old.map(|old| old.state.as_str()) {
+                Some("written") => MapType::Mapped,
+                Some("unwritten") => MapType::Unwritten,
+                Some(_) | None => MapType::Delalloc,
+            };
+            let addr = extent.sector.map(|sector| Sector::new(sector).addr());
+            let addr = addr.filter(|_| kind != MapType::Delalloc);
+            let iomap = Iomap { new: old.is_none(), ..Iomap::plain(whole, kind, addr, 0) };
+            Answer { intent, mapping: Mapping { iomap, srcmap: None } }
+        })
+        .collect()
+}
+
+fn act(engine: &Engine<Traced>, sim: &mut Sim, file: FileId, act: &Act) -> Result<(), String> {
+    let done = match act {
+        Act::Write { range, byte, dsync } => {
+            let mut source = Fill { byte: *byte, len: range.len() };
+            let flags = WriteFlags { dsync: *dsync };
+            drive(engine, sim, engine.pwrite(TASK, file, range.start(), &mut source, flags))
+        }
+        Act::Read(range) => {
+            let mut dest = Discard(range.len());
+            drive(engine, sim, engine.pread(TASK, file, range.start(), &mut dest))
+        }
+        Act::Fsync { data_only } => drive(engine, sim, engine.fsync(TASK, file, *data_only)),
+        Act::Syncfs => drive(engine, sim, engine.syncfs(TASK)),
+        Act::Calls(calls) => {
+            return calls.iter().try_for_each(|call| self::act(engine, sim, file, call));
+        }
+    };
+    // An error of the operation itself shows as a difference in what it did.
+    done.map(drop).map_err(|stuck| stuck.to_string())
+}

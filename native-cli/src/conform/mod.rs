@@ -1,0 +1,119 @@
+//! `folioscope conform`: runs the engine on what real kernels did, and compares.
+
+mod compare;
+mod execute;
+mod golden;
+mod known;
+mod observe;
+mod report;
+mod script;
+mod setup;
+
+use crate::error::{Failure, Outcome};
+use clap::Args;
+use compare::Verdict;
+use golden::Golden;
+use known::Known;
+use report::{Case, Report};
+use std::path::{Path, PathBuf};
+
+/// Compare the engine with what real kernels did
+#[derive(Args, Debug)]
+pub(crate) struct ConformArgs {
+    /// Golden files, or folders of them
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Print JSON instead of lines
+    #[arg(long)]
+    json: bool,
+    /// Differences that are known, each with its reason [default: the list in the program]
+    #[arg(long, value_name = "FILE")]
+    known: Option<PathBuf>,
+}
+
+/// Largest golden that is read.
+const MAX_GOLDEN: u64 = 64 * 1024 * 1024;
+
+pub(crate) fn conform(args: &ConformArgs) -> Outcome<()> {
+    let known = match &args.known {
+        Some(path) => Known::parse(&path.display().to_string(), &read(path)?)?,
+        None => Known::embedded(),
+    };
+    let mut files = Vec::new();
+    for path in &args.paths {
+        collect(path, &mut files)?;
+    }
+    if files.is_empty() {
+        let all: Vec<_> = args.paths.iter().map(|path| path.display().to_string()).collect();
+        return Err(Failure::usage(format!(
+            "no golden in {}: name .json files, or folders that hold them",
+            all.join(", ")
+        )));
+    }
+    let mut report = Report::default();
+    for file in &files {
+        let case = run_file(file, &known)?;
+        if !args.json {
+            println!("{case}");
+        }
+        report.add(case);
+    }
+    if args.json {
+        println!("{}", report.to_json());
+    } else {
+        println!("{report}");
+    }
+    report.verdict()
+}
+
+/// Every `.json` file at or below a path, in order.
+fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Outcome<()> {
+    if !path.is_dir() {
+        files.push(path.to_owned());
+        return Ok(());
+    }
+    let failed = |error| Failure::file("read the folder", path, &error);
+    let entries = std::fs::read_dir(path).map_err(failed)?;
+    let mut inside: Vec<PathBuf> = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<_, _>>()
+        .map_err(failed)?;
+    inside.sort();
+    for entry in inside {
+        if entry.is_dir() || entry.extension().is_some_and(|ext| ext == "json") {
+            collect(&entry, files)?;
+        }
+    }
+    Ok(())
+}
+
+fn read(path: &Path) -> Outcome<String> {
+    let failed = |error| Failure::file("read", path, &error);
+    if std::fs::metadata(path).map_err(failed)?.len() > MAX_GOLDEN {
+        return Err(Failure::usage(format!(
+            "{} is larger than {} MiB, the most that is read",
+            path.display(),
+            MAX_GOLDEN >> 20
+        )));
+    }
+    std::fs::read_to_string(path).map_err(failed)
+}
+
+fn run_file(path: &Path, known: &Known) -> Outcome<Case> {
+    let text = read(path)?;
+    let stem =
+        path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    let value: serde_json::Value = serde_json::from_str(&text)
+        .map_err(|error| Failure::usage(format!("{}: not JSON: {error}", path.display())))?;
+    if let Some(what) = golden::other_format(&value) {
+        return Ok(Case::skipped(stem, what));
+    }
+    let golden: Golden = serde_json::from_str(&text)
+        .map_err(|error| Failure::usage(format!("{}: not a golden: {error}", path.display())))?;
+    if let Some(why) = script::missing(&golden) {
+        return Ok(Case::skipped(golden.id, why));
+    }
+    let verdict: Verdict = execute::run(&golden)
+        .map_err(|why| Failure::usage(format!("{}: {why}", path.display())))?;
+    Ok(Case::compared(golden.id, verdict, known))
+}

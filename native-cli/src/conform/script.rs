@@ -1,0 +1,144 @@
+//! The operations of a golden as the engine executes them, and what of them it does not have yet.
+
+use super::golden::{Golden, Op};
+use folioscope_core::units::{Bytes, FileRange, Pos};
+
+/// One executed operation: a step of the golden.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    pub(super) file: usize,
+    pub(super) act: Act,
+}
+
+/// What a step does.
+#[derive(Clone, Debug)]
+pub(super) enum Act {
+    Write {
+        range: FileRange,
+        byte: u8,
+        dsync: bool,
+    },
+    Read(FileRange),
+    Fsync {
+        data_only: bool,
+    },
+    Syncfs,
+    /// Several calls that one program made.
+    Calls(Vec<Act>),
+}
+
+/// What of a case the engine does not have yet; none = it can run.
+pub(super) fn missing(golden: &Golden) -> Option<String> {
+    if golden.page_size != 4096 {
+        return Some(format!("pages of {} bytes", golden.page_size));
+    }
+    if golden.fs.kind != "xfs" {
+        return Some(format!("{} mappings", golden.fs.kind));
+    }
+    golden.ops.iter().find_map(|op| missing_op(golden, op))
+}
+
+fn missing_op(golden: &Golden, op: &Op) -> Option<String> {
+    let readahead = golden.device.limits.read_ahead_kb > 0;
+    let odd = op.flag_words().into_iter().find(|word| word != "dsync");
+    match op.op.as_str() {
+        "pwrite" => odd.map(|word| format!("pwrite with the flag {word}")),
+        "pread" if readahead => Some("pread with a readahead window".to_owned()),
+        "pread" => odd.map(|word| format!("pread with the flag {word}")),
+        "fsync" | "fdatasync" | "syncfs" => None,
+        "fio" => {
+            let calls = fio_calls(golden);
+            let reads = calls.iter().any(|call| call.0 == "pread")
+                || fio_args(op).any(|arg| arg == "--pre_read=1");
+            if readahead && reads {
+                return Some("fio that reads, with a readahead window".to_owned());
+            }
+            calls
+                .iter()
+                .find(|call| !matches!(call.0.as_str(), "pwrite" | "pread" | "fsync" | "fdatasync"))
+                .map(|call| format!("fio's call {}", call.0))
+        }
+        other => Some(format!("the operation {other}")),
+    }
+}
+
+/// The calls that fio made, which a golden keeps as the result of its step.
+fn fio_calls(golden: &Golden) -> Vec<(String, u64, u64)> {
+    golden
+        .steps
+        .iter()
+        .filter_map(|step| step.ret.as_array())
+        .flatten()
+        .filter_map(|call| {
+            let name = call.get(0)?.as_str()?.to_owned();
+            Some((name, call.get(1)?.as_u64()?, call.get(2)?.as_u64()?))
+        })
+        .collect()
+}
+
+/// The steps of a case, in order.
+pub(super) fn steps(golden: &Golden) -> Result<Vec<Step>, String> {
+    let mut steps = Vec::new();
+    for op in &golden.ops {
+        let file = match &op.file {
+            Some(name) => golden.files.iter().position(|file| file == name).ok_or_else(|| {
+                format!("an operation names the file {name}, which is not listed")
+            })?,
+            None => 0,
+        };
+        for rep in 0..op.repeat {
+            let off = rep
+                .checked_mul(op.stride.unwrap_or(op.len))
+                .and_then(|n| n.checked_add(op.off))
+                .ok_or("an operation's offset is larger than a file can be")?;
+            let act = act(golden, op, off, rep)?;
+            steps.push(Step { file, act });
+        }
+    }
+    Ok(steps)
+}
+
+fn act(golden: &Golden, op: &Op, off: u64, rep: u64) -> Result<Act, String> {
+    let range = |off, len| {
+        FileRange::new(Pos::new(off), Bytes::new(len))
+            .ok_or_else(|| format!("{} of {len} bytes at {off} ends beyond any file", op.op))
+    };
+    Ok(match op.op.as_str() {
+        "pwrite" => Act::Write {
+            range: range(off, op.len)?,
+            byte: byte_of(op.fill, rep),
+            dsync: op.flag_words().iter().any(|word| word == "dsync"),
+        },
+        "pread" => Act::Read(range(off, op.len)?),
+        "fsync" | "fdatasync" => Act::Fsync { data_only: op.op == "fdatasync" },
+        "syncfs" => Act::Syncfs,
+        "fio" => {
+            let byte = fio_byte(op);
+            let call = |(name, off, len): (String, u64, u64)| {
+                Ok(match name.as_str() {
+                    "pread" => Act::Read(range(off, len)?),
+                    "pwrite" => Act::Write { range: range(off, len)?, byte, dsync: false },
+                    _ => Act::Fsync { data_only: name == "fdatasync" },
+                })
+            };
+            Act::Calls(fio_calls(golden).into_iter().map(call).collect::<Result<_, String>>()?)
+        }
+        other => return Err(format!("the operation {other} is not executed yet")),
+    })
+}
+
+/// The byte that an operation writes.
+pub(super) const fn byte_of(fill: u64, rep: u64) -> u8 {
+    (1 + (fill.wrapping_add(rep)) % 251) as u8
+}
+
+/// The words of fio's command line.
+fn fio_args(op: &Op) -> impl Iterator<Item = &str> {
+    let args = op.rest.get("args").and_then(serde_json::Value::as_array);
+    args.into_iter().flatten().filter_map(serde_json::Value::as_str)
+}
+
+fn fio_byte(op: &Op) -> u8 {
+    let pattern = fio_args(op).find_map(|arg| arg.strip_prefix("--buffer_pattern=0x"));
+    pattern.and_then(|hex| u8::from_str_radix(hex, 16).ok()).unwrap_or(0)
+}

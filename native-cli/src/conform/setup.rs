@@ -1,0 +1,69 @@
+//! What a golden's setup leaves in its files: a plain array of bytes a file.
+
+use super::golden::{Golden, Op};
+use super::script::byte_of;
+use std::collections::BTreeMap;
+
+/// Largest file that a setup may make.
+const MAX_FILE: u64 = 1 << 30;
+
+/// The bytes of every file after the setup.
+pub(super) fn contents(golden: &Golden) -> Result<BTreeMap<String, Vec<u8>>, String> {
+    let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    let first = golden.files.first().cloned().unwrap_or_default();
+    for op in &golden.setup {
+        let name = op.file.clone().unwrap_or_else(|| first.clone());
+        for rep in 0..op.repeat {
+            apply(files.entry(name.clone()).or_default(), op, rep)?;
+        }
+    }
+    for (name, state) in &golden.before {
+        within(state.size)?;
+        files.entry(name.clone()).or_default().resize(state.size as usize, 0);
+    }
+    Ok(files)
+}
+
+fn within(end: u64) -> Result<(), String> {
+    if end <= MAX_FILE {
+        return Ok(());
+    }
+    Err(format!("a file of {end} bytes is larger than {MAX_FILE}, the most that is executed"))
+}
+
+fn apply(file: &mut Vec<u8>, op: &Op, rep: u64) -> Result<(), String> {
+    let off = op.off + rep * op.stride.unwrap_or(op.len);
+    within(off.saturating_add(op.len).max(op.size))?;
+    let (start, end) = (off as usize, (off + op.len) as usize);
+    let inside = |file: &Vec<u8>| start.min(file.len())..end.min(file.len());
+    match op.op.as_str() {
+        "pwrite" | "mmap_write" => {
+            if file.len() < end && op.op == "pwrite" {
+                file.resize(end, 0);
+            }
+            let range = inside(file);
+            file[range].fill(byte_of(op.fill, rep));
+        }
+        "truncate" => file.resize(op.size as usize, 0),
+        "fallocate" => {
+            let mode = op.mode.as_deref().unwrap_or("alloc");
+            match mode {
+                "punch" | "zero" | "zero_keep" => {
+                    let range = inside(file);
+                    file[range].fill(0);
+                }
+                "collapse" => drop(file.drain(inside(file))),
+                "insert" => {
+                    let at = start.min(file.len());
+                    file.splice(at..at, std::iter::repeat_n(0, op.len as usize));
+                }
+                _ => {}
+            }
+            if matches!(mode, "alloc" | "zero") && file.len() < end {
+                file.resize(end, 0);
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
