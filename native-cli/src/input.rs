@@ -42,6 +42,11 @@ pub(crate) fn read(path: &Path) -> Outcome<Input> {
         let trace = trace.map_err(|error| Failure::usage(format!("{name}: {error}")))?;
         return Ok(Input::Trace(Box::new(trace)));
     }
+    if bytes.len() > MAX_TEXT {
+        return Err(Failure::usage(format!(
+            "{name} is longer than {MAX_TEXT} bytes, so it is no job and no scenario, and it does not begin as a trace does: name another file"
+        )));
+    }
     if path.extension().is_some_and(|ending| ending == "toml") {
         return scenario(&name, &bytes);
     }

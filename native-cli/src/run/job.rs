@@ -21,6 +21,7 @@ use folioscope_core::trace::timeline::Recording;
 use folioscope_core::trace::wire::MAX_STEPS;
 use folioscope_core::units::{Bytes, DevAddr, FileId, Nanos, Pos, TaskId, Time};
 use folioscope_core::world::{Config, Env};
+use std::cell::Cell;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Barrier;
@@ -35,30 +36,39 @@ const CHUNK: u64 = 1024 * 1024;
 pub(super) trait JobSink: Sink {
     /// Whether nothing more can be taken.
     fn is_full(&self) -> bool;
+    /// Takes nothing from now on: what follows is not part of the run.
+    fn close(&self);
 }
 
 impl JobSink for NoTrace {
     fn is_full(&self) -> bool {
         false
     }
+    fn close(&self) {}
 }
 
 /// A recording that stops at the limit of a trace.
 #[derive(Default)]
-pub(super) struct Limited(pub(super) Recording);
+pub(super) struct Limited {
+    pub(super) recording: Recording,
+    closed: Cell<bool>,
+}
 
 impl Sink for Limited {
     const ON: bool = true;
     fn take(&mut self, step: Step, deltas: &[Delta]) {
-        if !self.is_full() {
-            self.0.push(step, deltas);
+        if !self.closed.get() && !self.is_full() {
+            self.recording.push(step, deltas);
         }
     }
 }
 
 impl JobSink for Limited {
     fn is_full(&self) -> bool {
-        self.0.len() >= MAX_STEPS
+        self.recording.len() >= MAX_STEPS
+    }
+    fn close(&self) {
+        self.closed.set(true);
     }
 }
 
@@ -302,6 +312,7 @@ impl<'a, S: JobSink, H: JobHost<Native<S>>> Running<'a, S, H> {
         self.report.final_sync = self.sync(false)?;
         settle(&self.engine, &mut self.host);
         self.count();
+        self.engine.look(|world| world.sink().close());
         if let Some(model) = self.model.take() {
             self.host.verify(&self.engine, self.file, &model)?;
             self.verify_reads(&model)?;

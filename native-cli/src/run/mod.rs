@@ -10,6 +10,7 @@ pub(crate) mod setup;
 
 use crate::error::{Failure, Outcome};
 use crate::input::{self, Input};
+use crate::out::{self, Unfinished};
 use crate::signal;
 use crate::target::open::{Opened, Request, open};
 use clap::Args;
@@ -18,6 +19,7 @@ use folioscope_core::scenario::fio::{FioFile, FioJob};
 use folioscope_core::scenario::size::parse_size;
 use folioscope_core::trace::sink::NoTrace;
 use folioscope_core::trace::timeline::Recording;
+use folioscope_core::trace::wire;
 use folioscope_core::units::{Bytes, Nanos};
 use host::{Real, verify_file};
 use indicatif::{ProgressBar, ProgressStyle};
@@ -116,7 +118,8 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<()> {
         return verify_only(args, &file);
     }
     check_memory(args, &file)?;
-    let trace = args.trace.as_deref().map(output::TraceFile::create).transpose()?;
+    let trace = args.trace.as_deref();
+    let trace = trace.map(|path| Unfinished::create("--trace", path)).transpose()?;
     signal::watch();
     let block = world.geometry.block_size();
     let targets = args.target.as_deref();
@@ -142,9 +145,9 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<()> {
     })?;
     if let (Some(trace), Some(recording)) = (trace, &ran.recording) {
         let real = plan.targets.map(|_| "a regular file".to_owned());
-        trace.write(&world.header(args.job_name(), real), recording)?;
+        trace.finish(&wire::encode(&world.header(args.job_name(), real), recording))?;
     }
-    output::print(args, &plan, &ran);
+    output::print(args, &plan, &ran)?;
     if ran.reports.iter().any(|report| report.unfinished == Some(report::Unfinished::Interrupted)) {
         return Err(Failure::interrupted());
     }
@@ -252,7 +255,7 @@ fn verify_only(args: &RunArgs, file: &FioFile) -> Outcome<()> {
     let target = args.target.as_deref().expect("the command line requires it");
     for ((job, copy), path) in copies(file).zip(paths(file, target)?) {
         verify_file(&path, None, &expected_content(job, copy))?;
-        println!("verify: {}: every byte is as the job wrote it", path.display());
+        out::print(&format!("verify: {}: every byte is as the job wrote it\n", path.display()))?;
     }
     Ok(())
 }
@@ -307,7 +310,7 @@ pub(crate) fn execute(plan: &Plan<'_>) -> Outcome<Ran> {
 fn run_copy(plan: &Plan<'_>, copy: &Copy<'_>, at: usize) -> CopyResult {
     let block = plan.world.geometry.block_size();
     let plain = |(report, NoTrace)| (report, None);
-    let traced = |(report, Limited(recording))| (report, Some(recording));
+    let traced = |(report, sink): (_, Limited)| (report, Some(sink.recording));
     let trace = plan.trace && at == 0;
     match (plan.targets, trace) {
         (Some(targets), false) => Ok(copy.run(Real::new(&targets[at], block), NoTrace)?.map(plain)),

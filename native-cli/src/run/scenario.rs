@@ -1,13 +1,14 @@
 //! A scenario on a simulated device: the totals of each of its variants, side by side.
 
 use super::RunArgs;
-use super::output::TraceFile;
 use crate::error::{Failure, Outcome};
+use crate::out::{self, Unfinished};
 use folioscope_core::counters::{Counter, Counters};
 use folioscope_core::scenario::run::run;
 use folioscope_core::scenario::{Scenario, Variant};
 use folioscope_core::trace::sink::NoTrace;
 use folioscope_core::trace::timeline::Recording;
+use folioscope_core::trace::wire;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
@@ -23,11 +24,10 @@ pub(super) fn run_scenario(args: &RunArgs, scenario: &Scenario) -> Outcome<()> {
                 variants[0].name
             )));
         };
-        let file = TraceFile::create(path)?;
+        let file = Unfinished::create("--trace", path)?;
         let (ran, recording) = record(scenario, variant)?;
-        file.write(&ran.0, &recording)?;
-        print(args, scenario, &[(variant, ran.1)]);
-        return Ok(());
+        file.finish(&wire::encode(&ran.0, &recording))?;
+        return print(args, scenario, &[(variant, ran.1)]);
     }
     let mut results = Vec::new();
     for variant in variants {
@@ -35,8 +35,7 @@ pub(super) fn run_scenario(args: &RunArgs, scenario: &Scenario) -> Outcome<()> {
         check_invariants(variant, &ran.counters)?;
         results.push((variant, ran.counters));
     }
-    print(args, scenario, &results);
-    Ok(())
+    print(args, scenario, &results)
 }
 
 /// Runs one variant and keeps its steps.
@@ -99,13 +98,13 @@ fn refuse_options(args: &RunArgs) -> Outcome<()> {
     })
 }
 
-fn print(args: &RunArgs, scenario: &Scenario, results: &[(&Variant, Counters)]) {
+fn print(args: &RunArgs, scenario: &Scenario, results: &[(&Variant, Counters)]) -> Outcome<()> {
     if args.json {
         let variants: Vec<Value> =
             results.iter().map(|(v, counters)| json_of(v, counters)).collect();
         let value = json!({ "version": 0, "title": scenario.title, "variants": variants });
-        println!("{}", serde_json::to_string_pretty(&value).expect("plain data"));
-        return;
+        let text = serde_json::to_string_pretty(&value).expect("plain data");
+        return out::print(&(text + "\n"));
     }
     let mut out = format!("{}\n", scenario.title);
     let columns = |out: &mut String, first: &str, cells: &mut dyn Iterator<Item = String>| {
@@ -130,7 +129,7 @@ fn print(args: &RunArgs, scenario: &Scenario, results: &[(&Variant, Counters)]) 
         "amplification",
         &mut results.iter().map(|(_, counters)| amplification(counters)),
     );
-    print!("{out}");
+    out::print(&out)
 }
 
 fn json_of(variant: &Variant, counters: &Counters) -> Value {
