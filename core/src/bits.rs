@@ -64,6 +64,14 @@ impl Bits {
     pub fn set(&mut self, start: u32, end: u32) {
         self.update(start, end, |word, mask| word | mask);
     }
+    /// Sets or clears `[start, end)`.
+    pub fn put(&mut self, start: u32, end: u32, on: bool) {
+        if on {
+            self.set(start, end);
+        } else {
+            self.clear(start, end);
+        }
+    }
     /// Clears `[start, end)`.
     pub fn clear(&mut self, start: u32, end: u32) {
         self.update(start, end, |word, mask| word & !mask);

@@ -17,7 +17,7 @@ use crate::units::{BioId, Bytes, FileId, FileRange, OpId, Pos, TaskId, Time};
 use crate::world::{Caller, Config, Effect, Env, FlushId, World};
 use core::cell::RefCell;
 use core::future::{Future, poll_fn};
-use core::pin::pin;
+use core::pin::{Pin, pin};
 use core::task::{Context as PollContext, Poll, Waker};
 
 /// How a write is to be done.
@@ -216,6 +216,33 @@ pub fn drive<E: Env, T>(
             }
         }
     }
+}
+
+/// An operation of one of several tasks.
+pub type BoxedOp<'a> = Pin<Box<dyn Future<Output = OpResult> + 'a>>;
+
+/// Runs several operations at once, each as far as it can go in turn; their results in order. They
+/// interleave at every point where one must wait.
+pub fn drive_all<E: Env>(
+    engine: &Engine<E>,
+    host: &mut impl Host<E>,
+    mut ops: Vec<BoxedOp<'_>>,
+) -> Result<Vec<OpResult>, Stuck> {
+    let mut results = vec![None; ops.len()];
+    let all = poll_fn(|cx| {
+        for (op, result) in ops.iter_mut().zip(&mut results) {
+            if result.is_none()
+                && let Poll::Ready(done) = op.as_mut().poll(cx)
+            {
+                *result = Some(done);
+            }
+        }
+        match results.iter().copied().collect::<Option<Vec<_>>>() {
+            Some(done) => Poll::Ready(done),
+            None => Poll::Pending,
+        }
+    });
+    drive(engine, host, all)
 }
 
 /// Waits until nothing is running: what a finished operation left behind, such as the writes of a

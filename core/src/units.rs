@@ -46,6 +46,7 @@ macro_rules! count {
                 self.0 == 0
             }
             /// Difference, or zero if `other` is larger.
+            #[must_use]
             pub const fn saturating_sub(self, other: Self) -> Self {
                 Self(self.0.saturating_sub(other.0))
             }
@@ -263,6 +264,7 @@ impl FileRange {
         self.len.is_zero()
     }
     /// The bytes that both ranges hold.
+    #[must_use]
     pub fn intersect(self, other: Self) -> Self {
         Self::between(self.start.max(other.start), self.end().min(other.end()))
     }

@@ -201,6 +201,10 @@ impl<E: Env> World<E> {
             let step = Step { time: self.now, task, op, context, rule, args };
             self.sink.take(step, &self.pending);
             self.pending.clear();
+            if E::Sink::MIRROR {
+                let state = self.snapshot();
+                self.sink.mirror(&state);
+            }
         }
     }
     /// Runs `work` as if in another context.
@@ -268,20 +272,12 @@ impl<E: Env> World<E> {
         }
         let bits = state.half_mut(half);
         if !E::Sink::ON {
-            if on {
-                bits.set(start, end)
-            } else {
-                bits.clear(start, end)
-            }
+            bits.put(start, end, on);
             return;
         }
         let words = (start / crate::bits::WORD) as usize..=((end - 1) / crate::bits::WORD) as usize;
         let before: Vec<u64> = words.clone().map(|at| bits.word(at)).collect();
-        if on {
-            bits.set(start, end)
-        } else {
-            bits.clear(start, end)
-        }
+        bits.put(start, end, on);
         let after: Vec<u64> = words.clone().map(|at| bits.word(at)).collect();
         for (at, (old, new)) in words.zip(before.into_iter().zip(after)) {
             self.note(kind_of(half), id.get(), at as u32, old, new);

@@ -112,6 +112,7 @@ impl BioEnd {
 }
 
 /// What identifies a bio: direction, flags, file.
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own in the kernel")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BioHead {
     /// Direction.

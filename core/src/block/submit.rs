@@ -89,14 +89,11 @@ impl<E: Env> World<E> {
         }
         let at = (bio.segs.len() - 1) as u32;
         let raw = id.get();
-        match grown {
-            Some(now) => {
-                self.note(DeltaKind::BioSegLen, raw, at, (now - len).get(), now.get());
-            }
-            None => {
-                self.note(DeltaKind::BioSegAt, raw, at, 0, seg_word(&seg));
-                self.note(DeltaKind::BioSegLen, raw, at, 0, len.get());
-            }
+        if let Some(now) = grown {
+            self.note(DeltaKind::BioSegLen, raw, at, (now - len).get(), now.get());
+        } else {
+            self.note(DeltaKind::BioSegAt, raw, at, 0, seg_word(&seg));
+            self.note(DeltaKind::BioSegLen, raw, at, 0, len.get());
         }
         self.note(DeltaKind::BioLen, raw, 0, old_len.get(), new_len.get());
         if first {
@@ -138,7 +135,7 @@ impl<E: Env> World<E> {
         }
         entry.error = result.err();
         let purpose = entry.purpose;
-        let segs = core::mem::take(&mut entry.bio.segs);
+        let segs = entry.bio.segs.clone();
         let (len, op, task) = (entry.bio.len, entry.bio.head.op, entry.bio.task);
         self.caller.task = task;
         if result.is_ok() {
@@ -171,9 +168,8 @@ impl<E: Env> World<E> {
                 }
             }
         }
-        if E::Sink::ON || purpose == Purpose::SyncRead {
-            self.bio_mut(id).bio.segs = segs;
-        } else {
+        // A trace keeps it until its task goes on; a waiting reader takes it itself.
+        if !E::Sink::ON && purpose != Purpose::SyncRead {
             self.bios.remove(&id);
         }
     }

@@ -51,9 +51,8 @@ pub(crate) async fn pwrite<E: Env>(
             Err(errno) if written.is_zero() => return Err(errno),
             // Bytes were written: the error is lost for this call.
             Err(_) => return Ok(written),
-            Ok(Progress::Stale) => {}
             Ok(Progress::Mapping) if at == range.end() || at == before => return Ok(written),
-            Ok(Progress::Mapping) => {}
+            Ok(Progress::Stale | Progress::Mapping) => {}
         }
     }
 }

@@ -354,20 +354,18 @@ fn push_ops(
                 push(Action::Pwrite { range, byte: written(n), dsync: false })?;
             }
         }
-        other => match sync_action(other) {
-            Some(action) => {
-                for _ in 0..repeat {
-                    push(action)?;
-                }
-            }
-            None => {
+        other => {
+            let action = sync_action(other).ok_or_else(|| {
                 let message = format!(
-                    "no operation `{other}`: expected pread, pwrite, pwrite_dsync, randwrite, fsync, \
-                     fdatasync or syncfs"
+                    "no operation `{other}`: expected pread, pwrite, pwrite_dsync, randwrite, \
+                     fsync, fdatasync or syncfs"
                 );
-                return Err((raw.what.span(), message));
+                (raw.what.span(), message)
+            })?;
+            for _ in 0..repeat {
+                push(action)?;
             }
-        },
+        }
     }
     Ok(())
 }

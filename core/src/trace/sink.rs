@@ -1,6 +1,7 @@
 //! Where steps go. A world without a sink has no trace code at all: `ON` is a constant.
 
 use super::delta::Delta;
+use super::model::Model;
 use super::step::Step;
 use super::timeline::Recording;
 
@@ -8,8 +9,12 @@ use super::timeline::Recording;
 pub trait Sink {
     /// Whether anything is recorded. Where it is false the compiler drops every trace call.
     const ON: bool;
+    /// Whether the sink wants to see the engine's own state after every step, to compare. Costly.
+    const MIRROR: bool = false;
     /// Takes one step with its changes.
     fn take(&mut self, step: Step, deltas: &[Delta]);
+    /// Takes the engine's own state after the step just taken.
+    fn mirror(&mut self, _state: &Model) {}
 }
 
 /// No trace.

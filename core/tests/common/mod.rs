@@ -1,5 +1,6 @@
 //! What the tests of the engine share: worlds, random scripts, an array as the model of a file.
 #![allow(dead_code, reason = "each test file uses its part")]
+#![allow(unreachable_pub, reason = "it is a module of several test crates")]
 
 use folioscope_core::behaviour::Behaviours;
 use folioscope_core::cache::frame_alloc::FramePolicy;

@@ -90,7 +90,7 @@ fn first_rows(expected: &[Value], got: &[Value]) -> (Value, Value) {
 pub(super) fn verdict(golden: &Golden, plain: &Outcome, runs: &[Outcome], steps: usize) -> Verdict {
     let mut verdict = Verdict::default();
     let want = wanted(golden, &golden.bios_by_file_offset, steps);
-    for step in 0..steps {
+    for (step, want) in want.iter().enumerate() {
         for kind in [Kind::FoliosAdded, Kind::IoendAdds, Kind::Bios, Kind::ReadsBeforeModify] {
             let notes: Vec<&Unstable> = unstable(golden, kind, step).collect();
             let per_run = kind == Kind::Bios && !golden.per_run.is_empty();
@@ -101,7 +101,7 @@ pub(super) fn verdict(golden: &Golden, plain: &Outcome, runs: &[Outcome], steps:
             if notes.iter().any(|note| note.what == "records" || note.what == "contiguity") {
                 continue;
             }
-            let mut expected = list(&want[step], kind).to_vec();
+            let mut expected = list(want, kind).to_vec();
             let mut got = list(&plain.lists[step], kind).to_vec();
             for note in &notes {
                 for side in [&mut expected, &mut got] {

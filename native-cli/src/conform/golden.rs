@@ -63,7 +63,8 @@ pub(super) struct Limits {
 /// An operation of `setup` or `ops`.
 #[derive(Clone, Deserialize)]
 pub(super) struct Op {
-    pub(super) op: String,
+    #[serde(rename = "op")]
+    pub(super) name: String,
     #[serde(default)]
     pub(super) file: Option<String>,
     #[serde(default)]

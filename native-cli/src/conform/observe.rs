@@ -41,14 +41,13 @@ pub(super) fn observe(
                     }
                 }
                 let step = recording.step(at);
-                match step.rule {
-                    Rule::MappedForWriteback => map = (step.args[0], step.args[1]),
-                    Rule::IoendNew | Rule::IoendJoins => {
-                        let name = files.get(ioend_file).map_or("?", String::as_str);
-                        lists.ioend_adds.push(json!([name, map.0, map.1, step.args[1]]));
-                    }
-                    Rule::BioSubmitted => push_bio(&model, files, step.args[0], &mut lists),
-                    _ => {}
+                if step.rule == Rule::MappedForWriteback {
+                    map = (step.args[0], step.args[1]);
+                } else if matches!(step.rule, Rule::IoendNew | Rule::IoendJoins) {
+                    let name = files.get(ioend_file).map_or("?", String::as_str);
+                    lists.ioend_adds.push(json!([name, map.0, map.1, step.args[1]]));
+                } else if step.rule == Rule::BioSubmitted {
+                    push_bio(&model, files, step.args[0], &mut lists);
                 }
                 at += 1;
             }

@@ -41,7 +41,7 @@ pub(super) fn missing(golden: &Golden) -> Option<String> {
 fn missing_op(golden: &Golden, op: &Op) -> Option<String> {
     let readahead = golden.device.limits.read_ahead_kb > 0;
     let odd = op.flag_words().into_iter().find(|word| word != "dsync");
-    match op.op.as_str() {
+    match op.name.as_str() {
         "pwrite" => odd.map(|word| format!("pwrite with the flag {word}")),
         "pread" if readahead => Some("pread with a readahead window".to_owned()),
         "pread" => odd.map(|word| format!("pread with the flag {word}")),
@@ -101,16 +101,16 @@ pub(super) fn steps(golden: &Golden) -> Result<Vec<Step>, String> {
 fn act(golden: &Golden, op: &Op, off: u64, rep: u64) -> Result<Act, String> {
     let range = |off, len| {
         FileRange::new(Pos::new(off), Bytes::new(len))
-            .ok_or_else(|| format!("{} of {len} bytes at {off} ends beyond any file", op.op))
+            .ok_or_else(|| format!("{} of {len} bytes at {off} ends beyond any file", op.name))
     };
-    Ok(match op.op.as_str() {
+    Ok(match op.name.as_str() {
         "pwrite" => Act::Write {
             range: range(off, op.len)?,
             byte: byte_of(op.fill, rep),
             dsync: op.flag_words().iter().any(|word| word == "dsync"),
         },
         "pread" => Act::Read(range(off, op.len)?),
-        "fsync" | "fdatasync" => Act::Fsync { data_only: op.op == "fdatasync" },
+        "fsync" | "fdatasync" => Act::Fsync { data_only: op.name == "fdatasync" },
         "syncfs" => Act::Syncfs,
         "fio" => {
             let byte = fio_byte(op);

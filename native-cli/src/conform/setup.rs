@@ -36,9 +36,9 @@ fn apply(file: &mut Vec<u8>, op: &Op, rep: u64) -> Result<(), String> {
     within(off.saturating_add(op.len).max(op.size))?;
     let (start, end) = (off as usize, (off + op.len) as usize);
     let inside = |file: &Vec<u8>| start.min(file.len())..end.min(file.len());
-    match op.op.as_str() {
+    match op.name.as_str() {
         "pwrite" | "mmap_write" => {
-            if file.len() < end && op.op == "pwrite" {
+            if file.len() < end && op.name == "pwrite" {
                 file.resize(end, 0);
             }
             let range = inside(file);

@@ -1,0 +1,157 @@
+//! What goes wrong, and several tasks at once.
+
+mod common;
+
+use common::{Host, Kind, Rig, TASK, geometry, queue};
+use folioscope_core::behaviour::{Behaviours, DirtyTracking};
+use folioscope_core::block::bio::BioOp;
+use folioscope_core::counters::Counter;
+use folioscope_core::device::sim::BioFault;
+use folioscope_core::engine::{BoxedOp, WriteFlags, drive, drive_all};
+use folioscope_core::errno::Errno;
+use folioscope_core::frames::{BadAfter, Fill};
+use folioscope_core::ops::OpResult;
+use folioscope_core::trace::sink::NoTrace;
+use folioscope_core::units::{Bytes, Pos, TaskId};
+
+fn rig(kind: Kind) -> Rig<NoTrace> {
+    Rig::with_timing(geometry(64, 16, 2), Behaviours::default(), kind, NoTrace, queue())
+}
+
+fn fail(op: BioOp, after: u32, times: u32) -> BioFault {
+    BioFault { op, touches: None, after, times, errno: Errno::Io }
+}
+
+fn fsync(rig: &mut Rig<NoTrace>) -> OpResult {
+    let op = rig.engine.fsync(TASK, rig.file, false);
+    drive(&rig.engine, &mut rig.sim, op).expect("nothing hangs")
+}
+
+#[test]
+fn a_failed_write_is_told_to_fsync_once_and_the_cache_stays_clean() {
+    let mut rig = rig(Kind::Extents);
+    rig.write(0, 100, 7, false);
+    rig.sim.add_fault(fail(BioOp::Write, 0, 1));
+    assert_eq!(fsync(&mut rig), OpResult(Err(Errno::Io)));
+    assert_eq!(fsync(&mut rig), OpResult(Ok(Bytes::ZERO)));
+    // Clean and still readable: the bytes are lost for the device, as with the kernel.
+    assert_eq!(rig.read(0, 100), vec![7; 100]);
+    assert_eq!(rig.durable(), Vec::<u8>::new());
+    assert_eq!(rig.engine.counters().get(Counter::FailedBios), 1);
+    // Written again, it gets there.
+    rig.write(0, 100, 8, false);
+    assert_eq!(fsync(&mut rig), OpResult(Ok(Bytes::ZERO)));
+    assert_eq!(rig.durable(), vec![8; 100]);
+}
+
+#[test]
+fn one_failed_bio_of_several_loses_only_its_own_blocks() {
+    let mut rig = rig(Kind::Extents);
+    rig.write(0, 640, 1, true);
+    rig.write(0, 16, 2, false);
+    rig.write(320, 16, 3, false);
+    rig.sim.add_fault(fail(BioOp::Write, 0, 1));
+    assert_eq!(fsync(&mut rig), OpResult(Err(Errno::Io)));
+    let mut want = vec![1; 640];
+    want[320..336].fill(3);
+    assert_eq!(rig.durable(), want);
+}
+
+#[test]
+fn a_failed_dsync_write_says_so_itself() {
+    let mut rig = rig(Kind::BlockDev);
+    rig.sim.add_fault(fail(BioOp::Write, 0, 1));
+    let mut source = Fill { byte: 1, len: Bytes::new(64) };
+    let op = rig.engine.pwrite(TASK, rig.file, Pos::ZERO, &mut source, WriteFlags { dsync: true });
+    assert_eq!(drive(&rig.engine, &mut rig.sim, op), Ok(OpResult(Err(Errno::Io))));
+    assert_eq!(fsync(&mut rig), OpResult(Ok(Bytes::ZERO)));
+}
+
+/// A file of 256 bytes on the device and nothing in the cache.
+fn cold() -> Rig<NoTrace> {
+    let mut warm = rig(Kind::BlockDev);
+    warm.write(0, 256, 5, true);
+    let bytes = warm.durable();
+    let mut cold = rig(Kind::BlockDev);
+    cold.sim.store_mut().write(folioscope_core::units::DevAddr::ZERO, &bytes);
+    let device = folioscope_core::fs::blockdev::BlockDev::new(Bytes::new(1 << 20));
+    let provider = folioscope_core::fs::Provider::BlockDev(device);
+    cold.file = cold.engine.open(Pos::new(256), provider);
+    cold
+}
+
+#[test]
+fn a_failed_read_is_an_error_and_the_next_one_tries_again() {
+    let mut rig = cold();
+    // The first try is readahead, whose errors nobody sees; the second is the reader's own.
+    rig.sim.add_fault(fail(BioOp::Read, 0, 2));
+    let mut buffer = [0; 10];
+    let mut dest = buffer.as_mut_slice();
+    let op = rig.engine.pread(TASK, rig.file, Pos::ZERO, &mut dest);
+    assert_eq!(drive(&rig.engine, &mut rig.sim, op), Ok(OpResult(Err(Errno::Io))));
+    assert_eq!(rig.read(0, 10), vec![5; 10]);
+}
+
+#[test]
+fn a_failed_read_before_modify_fails_the_write_and_changes_nothing() {
+    let mut rig = cold();
+    rig.sim.add_fault(fail(BioOp::Read, 0, 1));
+    let mut source = Fill { byte: 9, len: Bytes::new(3) };
+    let op = rig.engine.pwrite(TASK, rig.file, Pos::new(5), &mut source, WriteFlags::default());
+    assert_eq!(drive(&rig.engine, &mut rig.sim, op), Ok(OpResult(Err(Errno::Io))));
+    assert_eq!(rig.read(0, 256), vec![5; 256]);
+    rig.write(5, 3, 9, false);
+    let mut want = vec![5; 256];
+    want[5..8].fill(9);
+    assert_eq!(rig.read(0, 256), want);
+}
+
+#[test]
+fn memory_that_cannot_be_read_ends_a_write_early_or_fails_it() {
+    for tracking in DirtyTracking::ALL {
+        let behaviours = Behaviours { dirty_tracking: *tracking, ..Behaviours::default() };
+        for good in 0..200u64 {
+            let geometry = geometry(64, 16, 2);
+            let mut rig = Rig::new(geometry, behaviours, Kind::Extents, NoTrace);
+            rig.write(0, 50, 1, false);
+            let mut source =
+                BadAfter { good: Fill { byte: 2, len: Bytes::new(good) }, len: Bytes::new(200) };
+            let op =
+                rig.engine.pwrite(TASK, rig.file, Pos::new(30), &mut source, WriteFlags::default());
+            let done = drive(&rig.engine, &mut rig.sim, op).expect("nothing hangs");
+            let want = if good == 0 { Err(Errno::Fault) } else { Ok(Bytes::new(good)) };
+            assert_eq!(done, OpResult(want), "{good} good bytes");
+            let mut bytes = vec![1; 50];
+            let end = (30 + good as usize).max(50);
+            bytes.resize(end, 0);
+            bytes[30..30 + good as usize].fill(2);
+            assert_eq!(rig.read(0, 300), bytes);
+            rig.fsync();
+            assert_eq!(rig.durable(), bytes);
+        }
+    }
+}
+
+#[test]
+fn two_tasks_interleave_and_neither_loses_a_byte() {
+    let mut rig = rig(Kind::Extents);
+    let (a, b) = (TaskId::new(1), TaskId::new(2));
+    let engine = &rig.engine;
+    let file = rig.file;
+    let write = |task, pos, byte| -> BoxedOp<'_> {
+        Box::pin(async move {
+            let mut source = Fill { byte, len: Bytes::new(40) };
+    for turn in 0..5u64 {
+                let at = Pos::new(pos + turn * 80);
+                engine.pwrite(task, file, at, &mut source, WriteFlags::default()).await;
+                let synced = engine.fsync(task, file, false).await;
+                assert_eq!(synced, OpResult(Ok(Bytes::ZERO)));
+            }
+            OpResult(Ok(Bytes::ZERO))
+        })
+    };
+    let ops = vec![write(a, 0, 1), write(b, 40, 2)];
+    drive_all::<Host<NoTrace>>(engine, &mut rig.sim, ops).expect("nothing hangs");
+    let want: Vec<u8> = (0..400).map(|at| if at / 40 % 2 == 0 { 1 } else { 2 }).collect();
+    assert_eq!(rig.durable(), want);
+}
