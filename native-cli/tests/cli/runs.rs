@@ -1,9 +1,11 @@
 //! Jobs and scenarios that work.
 
-use crate::world::{SEED, World};
+use crate::world::{SEED, World, program_path};
 use folioscope_core::counters::Counter;
 use folioscope_core::trace::timeline::Timeline;
 use folioscope_core::trace::wire;
+use std::process::Stdio;
+use std::time::Duration;
 
 const KIB: u64 = 1024;
 
@@ -164,4 +166,35 @@ fn the_demo_leaves_nothing_behind() {
     assert!(ended.out.contains("16.00                1.00"), "{}", ended.out);
     assert!(ended.out.lines().all(|line| line.chars().count() <= 72), "{}", ended.out);
     assert_eq!(world.names(), Vec::<String>::new());
+}
+
+#[test]
+fn an_interrupt_leaves_what_was_written_durable_and_says_so() {
+    let world = World::new();
+    if !world.has_direct() {
+        return;
+    }
+    world.write("job.fio", "[job]\nrw=randwrite\nsize=512m\noverwrite=1\nfdatasync=1\n");
+    let child = std::process::Command::new(program_path())
+        .args(["run", "job.fio", "--target", "data", "--trace", "t"])
+        .current_dir(world.path("."))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    // The file is laid out first; the job itself takes minutes.
+    let laid_out = || std::fs::metadata(world.path("data")).is_ok_and(|m| m.len() >= 512 << 20);
+    while !laid_out() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.expect("kill runs").success());
+    let output = child.wait_with_output().expect("ends");
+    let (out, err) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(130), "{err}");
+    assert!(out.contains("ended early (interrupted): "), "{out}");
+    assert!(err.contains("folioscope: interrupted: what was written is durable"), "{err}");
+    wire::decode(&world.read("t")).expect("the trace is complete");
 }
