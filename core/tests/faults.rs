@@ -141,7 +141,7 @@ fn two_tasks_interleave_and_neither_loses_a_byte() {
     let write = |task, pos, byte| -> BoxedOp<'_> {
         Box::pin(async move {
             let mut source = Fill { byte, len: Bytes::new(40) };
-    for turn in 0..5u64 {
+            for turn in 0..5u64 {
                 let at = Pos::new(pos + turn * 80);
                 engine.pwrite(task, file, at, &mut source, WriteFlags::default()).await;
                 let synced = engine.fsync(task, file, false).await;

@@ -162,10 +162,14 @@ impl<E: Env> World<E> {
                 }
             }
             Purpose::Ioend => {
-                self.in_context(Context::Worker, |world| world.end_ioend(id, result));
-                for seg in &segs {
-                    self.end_folio_piece(seg);
-                }
+                let deferred = self.needs_worker(id);
+                let context = if deferred { Context::Worker } else { Context::Softirq };
+                self.in_context(context, |world| {
+                    world.end_ioend(id, result);
+                    for seg in &segs {
+                        world.end_folio_piece(seg);
+                    }
+                });
             }
         }
         // A trace keeps it until its task goes on; a waiting reader takes it itself.

@@ -21,7 +21,8 @@ impl<E: Env> World<E> {
         self.note(DeltaKind::OpHead, id.get(), 0, 0, head_word(&op));
         self.note(DeltaKind::OpPos, id.get(), 0, 0, pos.get());
         self.note(DeltaKind::OpLen, id.get(), 0, 0, len.get());
-        self.step(Rule::OpStarts, [kind.code(), pos.get(), len.get(), 0]);
+        let rule = if kind.has_range() { Rule::OpStarts } else { Rule::SyncStarts };
+        self.step(rule, [kind.code(), pos.get(), len.get(), 0]);
     }
     pub(crate) fn end_op(&mut self, id: OpId, result: OpResult) {
         let Some(op) = self.ops.get_mut(&id) else { return };

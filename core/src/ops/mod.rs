@@ -39,6 +39,13 @@ impl OpKind {
     pub fn from_code(code: u64) -> Option<Self> {
         Self::ALL.get(usize::try_from(code.checked_sub(1)?).ok()?).copied()
     }
+    /// Whether it is about a range of bytes, and not a whole file.
+    pub const fn has_range(self) -> bool {
+        match self {
+            Self::Pread | Self::Pwrite | Self::PwriteDsync => true,
+            Self::Fsync | Self::Fdatasync | Self::Syncfs => false,
+        }
+    }
     /// The name of the call.
     pub const fn name(self) -> &'static str {
         match self {

@@ -3,7 +3,7 @@
 //!
 //! In a sentence `{n}` is input n as a number, `{nb}` as bytes for people, `{nx}` in hex, `{ns}` as
 //! the sector of a device byte, `{nt}` as a mapping type, `{nr}` as the reason a bio ended, `{no}`
-//! as an operation and `{nd}` as a result.
+//! as an operation and `{nd}` as a result; `{na}` is all or none, `{np}` the end of the bio before.
 
 use super::step::Grain;
 use crate::block::bio::BioEnd;
@@ -51,6 +51,8 @@ macro_rules! rules {
 rules! {
     /// An operation starts.
     OpStarts = 1, Op, "vfs", "{0o} of {2b} at {1x} starts";
+    /// An operation on a whole file starts.
+    SyncStarts = 55, Op, "vfs", "{0o} starts";
     /// An operation ends.
     OpEnds = 2, Op, "vfs", "{0o} returns {1d}";
     /// The file system gave a mapping.
@@ -64,7 +66,7 @@ rules! {
     /// The write covers the whole folio.
     WholeFolio = 7, Function, "__iomap_write_begin", "the write covers the whole folio: no read, no block state";
     /// Block state was allocated.
-    StateAllocated = 8, Function, "ifs_alloc", "block state for {0} blocks: uptodate starts as {1}, dirty as {2} (1 = all set)";
+    StateAllocated = 8, Function, "ifs_alloc", "block state for {0} blocks: {1a} uptodate, {2a} dirty, as the folio itself";
     /// The folio has every byte.
     AlreadyUptodate = 9, Delta, "__iomap_write_begin", "the folio is uptodate: nothing to read";
     /// The run is overwritten whole.
@@ -78,11 +80,11 @@ rules! {
     /// The copy could not be used.
     CopyRejected = 14, Function, "iomap_write_end", "only {2b} of {1b} could be copied and the folio is not uptodate: none of it counts";
     /// Bits after a copy.
-    BitsSet = 15, Function, "iomap_write_end", "blocks {0} to {1} become uptodate and dirty";
+    BitsSet = 15, Function, "iomap_write_end", "blocks {0} to {1} of the folio become uptodate and dirty";
     /// The folio became dirty.
     FolioDirtied = 16, Delta, "filemap_dirty_folio", "the folio at {0x} was clean and is now dirty";
     /// `i_size` moved.
-    SizeMoved = 17, Function, "i_size_write", "i_size moves from {0} to {1}";
+    SizeMoved = 17, Function, "i_size_write", "i_size moves from {0} to {1} bytes";
     /// The user buffer was touched.
     FaultedIn = 18, Delta, "fault_in_iov_iter_readable", "{1b} of the user buffer from byte {0}: {2b} are present";
     /// The folio is complete and unlocked.
@@ -102,7 +104,7 @@ rules! {
     /// The range goes to nobody.
     HoleSkipped = 26, Function, "iomap_writeback_range", "{1b} at {0x} lie in a hole: truncated under us, skipped";
     /// A new ioend begins.
-    IoendNew = 27, Function, "iomap_alloc_ioend", "new bio for {1b} at {0x}, sector {2s}; the bio before it {3r}";
+    IoendNew = 27, Function, "iomap_alloc_ioend", "new bio for {1b} at {0x}, sector {2s}; {3p}";
     /// The range joins the ioend.
     IoendJoins = 28, Function, "iomap_can_add_to_ioend", "{1b} at {0x} join the bio: file offset and sector {2s} follow on, the type is the same";
     /// `io_size` was clamped.
@@ -116,7 +118,7 @@ rules! {
     /// Unwritten blocks became written ones.
     Converted = 33, Function, "xfs_iomap_write_unwritten", "{1b} at {0x}: unwritten becomes written";
     /// `disk_size` moved.
-    DiskSizeMoved = 34, Function, "xfs_setfilesize", "disk_size moves from {0} to {1}";
+    DiskSizeMoved = 34, Function, "xfs_setfilesize", "disk_size moves from {0} to {1} bytes";
     /// A reservation became space.
     SpaceAllocated = 35, Function, "xfs_bmapi_convert_delalloc", "the reservation of {1b} at {0x} gets space at sector {2s}, as unwritten blocks";
     /// Somebody waits for writeback.
@@ -187,6 +189,11 @@ fn push_arg(out: &mut String, spec: &str, args: [u64; 4]) {
         "s" => write!(out, "{}", DevAddr::new(value).sector_floor()),
         "t" => write!(out, "{}", MapType::from_code(value).map_or("?", MapType::name)),
         "r" => write!(out, "{}", BioEnd::from_code(value).map_or("?", BioEnd::words)),
+        "a" => write!(out, "{}", if value == 0 { "none" } else { "all" }),
+        "p" => match BioEnd::from_code(value) {
+            Some(BioEnd::Open) | None => write!(out, "no bio was open"),
+            Some(end) => write!(out, "the bio before it {}", end.words()),
+        },
         "o" => write!(out, "{}", OpKind::from_code(value).map_or("?", OpKind::name)),
         "d" => write!(out, "{}", OpResult::unpack(value)),
         other => unreachable!("template form {other}"),

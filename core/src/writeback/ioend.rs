@@ -170,6 +170,13 @@ impl<E: Env> World<E> {
             at = to;
         }
     }
+    /// Whether the end of an ioend changes the file system's records, which a worker must do
+    /// (`xfs_ioend_needs_wq_completion`).
+    pub(crate) fn needs_worker(&self, id: BioId) -> bool {
+        let bio = &self.bio(id).bio;
+        let appends = bio.pos + bio.io_size > self.file(bio.head.file).disk_size;
+        bio.head.unwritten || bio.head.shared || appends
+    }
     /// The bytes of an ioend are on the device: blocks are converted, then the recorded size moves,
     /// and only then the folios leave writeback (`xfs_end_ioend`).
     pub(crate) fn end_ioend(&mut self, id: BioId, result: Result<(), Errno>) {
