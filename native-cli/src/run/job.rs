@@ -4,6 +4,7 @@ use super::content::{ByteModel, LAYOUT, fill};
 use super::host::JobHost;
 use super::report::{Report, Unfinished};
 use super::setup::World;
+use super::sink::JobSink;
 use crate::error::{Failure, Outcome};
 use crate::target::memory::Arena;
 use folioscope_core::cache::frame_alloc::FramePolicy;
@@ -14,14 +15,9 @@ use folioscope_core::fs::blockdev::BlockDev;
 use folioscope_core::fs::{Provider, SpaceAllocator};
 use folioscope_core::ops::OpResult;
 use folioscope_core::scenario::fio::{FioJob, JobOp};
-use folioscope_core::trace::delta::Delta;
-use folioscope_core::trace::sink::{NoTrace, Sink};
-use folioscope_core::trace::step::Step;
-use folioscope_core::trace::timeline::Recording;
-use folioscope_core::trace::wire::MAX_STEPS;
+use folioscope_core::trace::sink::Sink;
 use folioscope_core::units::{Bytes, DevAddr, FileId, Nanos, Pos, TaskId, Time};
 use folioscope_core::world::{Config, Env};
-use std::cell::Cell;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::sync::Barrier;
@@ -31,46 +27,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 const TASK: TaskId = TaskId::new(1);
 /// Bytes that `pre_read` and the comparison ask for at once.
 const CHUNK: u64 = 1024 * 1024;
-
-/// Sinks of a job.
-pub(super) trait JobSink: Sink {
-    /// Whether nothing more can be taken.
-    fn is_full(&self) -> bool;
-    /// Takes nothing from now on: what follows is not part of the run.
-    fn close(&self);
-}
-
-impl JobSink for NoTrace {
-    fn is_full(&self) -> bool {
-        false
-    }
-    fn close(&self) {}
-}
-
-/// A recording that stops at the limit of a trace.
-#[derive(Default)]
-pub(super) struct Limited {
-    pub(super) recording: Recording,
-    closed: Cell<bool>,
-}
-
-impl Sink for Limited {
-    const ON: bool = true;
-    fn take(&mut self, step: Step, deltas: &[Delta]) {
-        if !self.closed.get() && !self.is_full() {
-            self.recording.push(step, deltas);
-        }
-    }
-}
-
-impl JobSink for Limited {
-    fn is_full(&self) -> bool {
-        self.recording.len() >= MAX_STEPS
-    }
-    fn close(&self) {
-        self.closed.set(true);
-    }
-}
 
 /// Native memory and some sink.
 pub(super) struct Native<S>(PhantomData<S>);
