@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::conform::ConformArgs;
+use crate::render::RenderArgs;
 use crate::run::RunArgs;
 use crate::serve::ServeArgs;
 use clap::{Parser, Subcommand};
@@ -21,10 +22,14 @@ const EXITS: &str = "Exit codes: 0 fine, 1 a check failed, 2 usage, 3 the machin
 /// The commands.
 #[derive(Subcommand, Debug)]
 pub(crate) enum Verb {
+    /// Show on a temporary real file what one changed block costs, before and after a patch
+    Demo,
     /// Run a job of fio through the engine, on a simulated device or a real file
     Run(Box<RunArgs>),
     /// Compare the engine with what real kernels did
     Conform(ConformArgs),
+    /// Show one moment of a run as text or SVG
+    Render(RenderArgs),
     /// Serve the page, which is inside this program, on 127.0.0.1
     Serve(ServeArgs),
 }

@@ -65,10 +65,18 @@ impl Failure {
     }
     /// A file could not be used. A file that is not there is a matter of the command line.
     pub(crate) fn file(what: &str, path: &Path, error: &std::io::Error) -> Self {
-        use std::io::ErrorKind::{IsADirectory, NotADirectory, NotFound};
+        use std::io::ErrorKind::{IsADirectory, NotADirectory, NotFound, PermissionDenied};
         let misnamed = matches!(error.kind(), NotFound | IsADirectory | NotADirectory);
         let exit = if misnamed { Exit::Usage } else { Exit::Environment };
-        Self::new(exit, format!("cannot {what} {}: {}", path.display(), reason(error)))
+        let remedy = if matches!(error.kind(), NotFound | NotADirectory) {
+            ": check the name"
+        } else if error.kind() == PermissionDenied {
+            ": change the permissions, or name another file"
+        } else {
+            ""
+        };
+        let reason = reason(error);
+        Self::new(exit, format!("cannot {what} {}: {reason}{remedy}", path.display()))
     }
     /// Whether a check found a difference.
     pub(crate) fn is_check(&self) -> bool {

@@ -3,7 +3,11 @@
 
 mod cli;
 mod conform;
+mod demo;
 mod error;
+mod input;
+mod out;
+mod render;
 mod run;
 mod serve;
 mod signal;
@@ -28,7 +32,8 @@ fn run(cli: &Cli) -> Outcome<()> {
     match &cli.verb {
         Some(Verb::Run(args)) => run::run(args),
         Some(Verb::Conform(args)) => conform::conform(args),
+        Some(Verb::Render(args)) => render::render(args),
         Some(Verb::Serve(args)) => serve::serve(args),
-        None => Ok(()),
+        Some(Verb::Demo) | None => demo::demo(),
     }
 }

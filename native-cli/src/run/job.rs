@@ -4,6 +4,7 @@ use super::content::{ByteModel, LAYOUT, fill};
 use super::host::JobHost;
 use super::report::{Report, Unfinished};
 use super::setup::World;
+use super::sink::JobSink;
 use crate::error::{Failure, Outcome};
 use crate::target::memory::Arena;
 use folioscope_core::cache::frame_alloc::FramePolicy;
@@ -14,11 +15,7 @@ use folioscope_core::fs::blockdev::BlockDev;
 use folioscope_core::fs::{Provider, SpaceAllocator};
 use folioscope_core::ops::OpResult;
 use folioscope_core::scenario::fio::{FioJob, JobOp};
-use folioscope_core::trace::delta::Delta;
-use folioscope_core::trace::sink::{NoTrace, Sink};
-use folioscope_core::trace::step::Step;
-use folioscope_core::trace::timeline::Recording;
-use folioscope_core::trace::wire::MAX_STEPS;
+use folioscope_core::trace::sink::Sink;
 use folioscope_core::units::{Bytes, DevAddr, FileId, Nanos, Pos, TaskId, Time};
 use folioscope_core::world::{Config, Env};
 use std::future::Future;
@@ -30,37 +27,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 const TASK: TaskId = TaskId::new(1);
 /// Bytes that `pre_read` and the comparison ask for at once.
 const CHUNK: u64 = 1024 * 1024;
-
-/// Sinks of a job.
-pub(super) trait JobSink: Sink {
-    /// Whether nothing more can be taken.
-    fn is_full(&self) -> bool;
-}
-
-impl JobSink for NoTrace {
-    fn is_full(&self) -> bool {
-        false
-    }
-}
-
-/// A recording that stops at the limit of a trace.
-#[derive(Default)]
-pub(super) struct Limited(pub(super) Recording);
-
-impl Sink for Limited {
-    const ON: bool = true;
-    fn take(&mut self, step: Step, deltas: &[Delta]) {
-        if !self.is_full() {
-            self.0.push(step, deltas);
-        }
-    }
-}
-
-impl JobSink for Limited {
-    fn is_full(&self) -> bool {
-        self.0.len() >= MAX_STEPS
-    }
-}
 
 /// Native memory and some sink.
 pub(super) struct Native<S>(PhantomData<S>);
@@ -302,6 +268,7 @@ impl<'a, S: JobSink, H: JobHost<Native<S>>> Running<'a, S, H> {
         self.report.final_sync = self.sync(false)?;
         settle(&self.engine, &mut self.host);
         self.count();
+        self.engine.look(|world| world.sink().close());
         if let Some(model) = self.model.take() {
             self.host.verify(&self.engine, self.file, &model)?;
             self.verify_reads(&model)?;

@@ -5,23 +5,29 @@ mod host;
 mod job;
 mod output;
 pub(crate) mod report;
+pub(crate) mod scenario;
 pub(crate) mod setup;
+mod sink;
 
 use crate::error::{Failure, Outcome};
+use crate::input::{self, Input};
+use crate::out::{self, Unfinished};
 use crate::signal;
 use crate::target::open::{Opened, Request, open};
 use clap::Args;
 use folioscope_core::device::sim::{Sim, Timing};
-use folioscope_core::scenario::fio::{FioError, FioFile, FioJob};
+use folioscope_core::scenario::fio::{FioFile, FioJob};
 use folioscope_core::scenario::size::parse_size;
 use folioscope_core::trace::sink::NoTrace;
 use folioscope_core::trace::timeline::Recording;
+use folioscope_core::trace::wire;
 use folioscope_core::units::{Bytes, Nanos};
 use host::{Real, verify_file};
 use indicatif::{ProgressBar, ProgressStyle};
-use job::{Copy, Limited, Shared, expected_content};
+use job::{Copy, Shared, expected_content};
 use report::Report;
 use setup::{World, WorldArgs};
+use sink::Limited;
 use std::path::{Path, PathBuf};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -33,7 +39,7 @@ use std::time::Duration;
 #[allow(clippy::struct_excessive_bools)] // each is a flag of its own on the command line
 #[allow(clippy::doc_markdown)] // these are the help texts of the command line
 pub(crate) struct RunArgs {
-    /// Job file of fio
+    /// Job file of fio, or scenario (.toml)
     job: PathBuf,
     /// File to write, or folder for the files of the job; a simulated device if not given
     #[arg(long, value_name = "FILE|FOLDER")]
@@ -45,7 +51,7 @@ pub(crate) struct RunArgs {
     #[arg(long, requires = "target")]
     buffered_fallback: bool,
     /// I/Os in flight for each file
-    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = depth)]
     depth: u16,
     /// Compare every byte with a plain array afterwards: past the kernel's cache, through it, and
     /// through the engine
@@ -57,6 +63,9 @@ pub(crate) struct RunArgs {
     /// Record every step into this file
     #[arg(long, value_name = "OUT")]
     trace: Option<PathBuf>,
+    /// Run this variant of a scenario only
+    #[arg(long, value_name = "NAME")]
+    variant: Option<String>,
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
@@ -91,15 +100,32 @@ pub(crate) struct Ran {
 
 /// Carries the command out.
 pub(crate) fn run(args: &RunArgs) -> Outcome<()> {
+    let file = match input::read(&args.job)? {
+        Input::Job(file) => file,
+        Input::Scenario(scenario) => return scenario::run_scenario(args, &scenario),
+        Input::Trace(_) => {
+            return Err(Failure::usage(format!(
+                "{0} is a trace, which is the result of a run: look at it with `folioscope render {0}`",
+                args.job.display()
+            )));
+        }
+    };
+    if args.variant.is_some() {
+        return Err(Failure::usage(
+            "--variant is for scenarios, and this is a job of fio: leave it out",
+        ));
+    }
     let world = args.world.world()?;
-    let file = read_job(&args.job)?;
     if args.verify_only {
         return verify_only(args, &file);
     }
     check_memory(args, &file)?;
-    let trace = args.trace.as_deref().map(output::TraceFile::create).transpose()?;
+    let trace = args.trace.as_deref();
+    let trace = trace.map(|path| Unfinished::create("--trace", path)).transpose()?;
     signal::watch();
-    let targets = args.target.as_deref().map(|target| open_all(args, &file, target)).transpose()?;
+    let block = world.geometry.block_size();
+    let targets = args.target.as_deref();
+    let targets = targets.map(|target| open_all(args, &file, block, target)).transpose()?;
     for note in fallback_notes(targets.as_deref()) {
         eprintln!("folioscope: warning: {note}");
     }
@@ -121,44 +147,24 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<()> {
     })?;
     if let (Some(trace), Some(recording)) = (trace, &ran.recording) {
         let real = plan.targets.map(|_| "a regular file".to_owned());
-        trace.write(&world.header(args.job_name(), real), recording)?;
+        trace.finish(&wire::encode(&world.header(args.job_name(), real), recording))?;
     }
-    output::print(args, &plan, &ran);
+    output::print(args, &plan, &ran)?;
     if ran.reports.iter().any(|report| report.unfinished == Some(report::Unfinished::Interrupted)) {
         return Err(Failure::interrupted());
     }
     Ok(())
 }
 
+fn depth(text: &str) -> Result<u16, String> {
+    let number = text.parse().ok().filter(|number| (1..=1024).contains(number));
+    number.ok_or_else(|| "expected a number from 1 to 1024".to_owned())
+}
+
 impl RunArgs {
     fn job_name(&self) -> String {
         self.job.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
-}
-
-fn read_job(path: &Path) -> Outcome<FioFile> {
-    let text = std::fs::read(path).map_err(|error| Failure::file("read", path, &error))?;
-    let parsed = FioFile::parse(&path.display().to_string(), &text);
-    let file = parsed.map_err(|error| job_failure(&error, &text))?;
-    for note in &file.notes {
-        let place = note.place;
-        eprintln!("note: {}:{}:{}: {}", path.display(), place.line, place.column, note.what);
-    }
-    Ok(file)
-}
-
-/// The sentence, and below it the line that it speaks of.
-fn job_failure(error: &FioError, text: &[u8]) -> Failure {
-    let at = error.place.line as usize;
-    let line = text.split(|byte| *byte == b'\n').nth(at - 1).unwrap_or_default();
-    let line = String::from_utf8_lossy(line);
-    let line: String = line.trim_end().trim_start_matches('\u{feff}').replace('\t', " ");
-    let failure = Failure::usage(error.to_string());
-    if line.is_empty() || line.chars().count() > 100 || line.chars().any(char::is_control) {
-        return failure;
-    }
-    let indent = " ".repeat(error.place.column as usize - 1);
-    failure.with_excerpt(format!("{at:>5} | {line}\n      | {indent}^"))
 }
 
 fn check_memory(args: &RunArgs, file: &FioFile) -> Outcome<()> {
@@ -218,13 +224,13 @@ fn paths(file: &FioFile, target: &Path) -> Outcome<Vec<PathBuf>> {
     Ok(vec![target.to_owned()])
 }
 
-fn open_all(args: &RunArgs, file: &FioFile, target: &Path) -> Outcome<Vec<Opened>> {
+fn open_all(args: &RunArgs, file: &FioFile, block: Bytes, target: &Path) -> Outcome<Vec<Opened>> {
     let mut all: Vec<Opened> = Vec::new();
     for ((job, _), path) in copies(file).zip(paths(file, target)?) {
         let opened = open(&Request {
             path,
             size: job.size,
-            block: args.world.block_size,
+            block,
             depth: usize::from(args.depth),
             overwrite: args.overwrite,
             buffered_fallback: args.buffered_fallback,
@@ -251,7 +257,7 @@ fn verify_only(args: &RunArgs, file: &FioFile) -> Outcome<()> {
     let target = args.target.as_deref().expect("the command line requires it");
     for ((job, copy), path) in copies(file).zip(paths(file, target)?) {
         verify_file(&path, None, &expected_content(job, copy))?;
-        println!("verify: {}: every byte is as the job wrote it", path.display());
+        out::print(&format!("verify: {}: every byte is as the job wrote it\n", path.display()))?;
     }
     Ok(())
 }
@@ -306,7 +312,7 @@ pub(crate) fn execute(plan: &Plan<'_>) -> Outcome<Ran> {
 fn run_copy(plan: &Plan<'_>, copy: &Copy<'_>, at: usize) -> CopyResult {
     let block = plan.world.geometry.block_size();
     let plain = |(report, NoTrace)| (report, None);
-    let traced = |(report, Limited(recording))| (report, Some(recording));
+    let traced = |(report, sink): (_, Limited)| (report, Some(sink.recording));
     let trace = plan.trace && at == 0;
     match (plan.targets, trace) {
         (Some(targets), false) => Ok(copy.run(Real::new(&targets[at], block), NoTrace)?.map(plain)),

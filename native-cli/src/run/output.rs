@@ -2,65 +2,18 @@
 
 use super::report::{Report, title, world_line};
 use super::{Plan, Ran, RunArgs, copies, fallback_notes};
-use crate::error::{Failure, Outcome, reason};
-use folioscope_core::trace::header::Header;
-use folioscope_core::trace::timeline::Recording;
-use folioscope_core::trace::wire;
+use crate::error::Outcome;
+use crate::out;
 use serde_json::{Value, json};
-use std::fs::Permissions;
-use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
-
-/// A trace that takes its name only when it is complete.
-pub(super) struct TraceFile {
-    path: PathBuf,
-    file: NamedTempFile,
-}
-
-impl TraceFile {
-    /// Makes sure before the run that the file can be written.
-    pub(super) fn create(path: &Path) -> Outcome<Self> {
-        if path.is_dir() {
-            return Err(Failure::usage(format!(
-                "--trace {} is a folder: name a file in it",
-                path.display()
-            )));
-        }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        // Other people may read a trace, as any file; the umask still applies.
-        let file = tempfile::Builder::new()
-            .permissions(Permissions::from_mode(0o644))
-            .tempfile_in(folder.unwrap_or(Path::new(".")))
-            .map_err(|error| Failure::file("write the trace", path, &error))?;
-        Ok(Self { path: path.to_owned(), file })
-    }
-    /// Writes it whole.
-    pub(super) fn write(mut self, header: &Header, recording: &Recording) -> Outcome<()> {
-        let fail = |error: std::io::Error| Failure::file("write the trace", &self.path, &error);
-        let bytes = wire::encode(header, recording);
-        self.file.write_all(&bytes).map_err(fail)?;
-        self.file.as_file().sync_all().map_err(fail)?;
-        let kept = self.file.persist(&self.path);
-        kept.map_err(|error| {
-            Failure::environment(format!(
-                "cannot write the trace {}: {}",
-                self.path.display(),
-                reason(&error.error)
-            ))
-        })?;
-        Ok(())
-    }
-}
+use std::fmt::{self, Write as _};
 
 /// Prints the summary.
-pub(super) fn print(args: &RunArgs, plan: &Plan<'_>, ran: &Ran) {
+pub(super) fn print(args: &RunArgs, plan: &Plan<'_>, ran: &Ran) -> Outcome<()> {
     if args.json {
-        let value = json(plan, ran);
-        println!("{}", serde_json::to_string_pretty(&value).expect("plain data"));
-        return;
+        let text = serde_json::to_string_pretty(&json(plan, ran)).expect("plain data");
+        return out::print(&(text + "\n"));
     }
+    let mut text = String::new();
     let mut reports = ran.reports.iter();
     let mut total = Report::default();
     for job in &plan.file.jobs {
@@ -68,24 +21,28 @@ pub(super) fn print(args: &RunArgs, plan: &Plan<'_>, ran: &Ran) {
         for copy in 0..job.num_jobs {
             let Some(report) = reports.next() else { continue };
             if !job.group_reporting && job.num_jobs > 1 {
-                print!("{}", report.text(&format!("{}.{copy}", title(job, 1))));
+                text += &report.text(&format!("{}, copy {copy}", title(job, 1)));
             }
             group.merge(report);
         }
-        print!("{}", group.text(&title(job, job.num_jobs)));
+        text += &group.text(&title(job, job.num_jobs));
         total.merge(&group);
     }
     if plan.file.jobs.len() > 1 {
-        print!("{}", total.text("all jobs"));
+        text += &total.text("all jobs");
     }
-    println!("world: {}", world_line(plan.world));
-    println!("target: {}", target_line(plan));
+    let mut line = |words: fmt::Arguments<'_>| {
+        text.write_fmt(words).expect("a String takes everything");
+    };
+    line(format_args!("world: {}\n", world_line(plan.world)));
+    line(format_args!("target: {}\n", target_line(plan)));
     if total.verified {
-        println!("verify: every byte is right: {}", ways(plan));
+        line(format_args!("verify: every byte is right: {}\n", ways(plan)));
     }
     if let Some(path) = &args.trace {
-        println!("trace: {}", path.display());
+        line(format_args!("trace: {}\n", path.display()));
     }
+    out::print(&text)
 }
 
 fn target_line(plan: &Plan<'_>) -> String {

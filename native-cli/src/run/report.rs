@@ -29,12 +29,23 @@ impl Latency {
     pub(crate) fn count(&self) -> u64 {
         self.0.len()
     }
+    /// Whether any call took time: on a simulated device, calls that only copy take none.
+    fn is_timed(&self) -> bool {
+        self.0.max() > 0
+    }
+    /// Half of the calls took at most this many nanoseconds.
+    pub(crate) fn median(&self) -> u64 {
+        self.0.value_at_percentile(50.0)
+    }
     fn add(&mut self, other: &Self) {
         self.0.add(&other.0).expect("a histogram that grows takes all");
     }
     fn json(&self) -> Value {
         let mut all = json!({
-            "count": self.0.len(), "min_ns": self.0.min(), "mean_ns": self.0.mean(), "max_ns": self.0.max(),
+            "count": self.0.len(),
+            "min_ns": self.0.min(),
+            "mean_ns": self.0.mean(),
+            "max_ns": self.0.max(),
         });
         for (name, percentile) in PERCENTILES {
             all[format!("{name}_ns")] = self.0.value_at_percentile(percentile).into();
@@ -170,7 +181,9 @@ impl Report {
                 bandwidth / 1e6,
                 seconds(self.elapsed)
             )?;
-            writeln!(out, "    {calls}")?;
+            if calls.is_timed() {
+                writeln!(out, "    {calls}")?;
+            }
         }
         if self.syncs.count() > 0 {
             writeln!(out, "  sync: {} calls of fsync or fdatasync", self.syncs.count())?;

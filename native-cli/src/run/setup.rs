@@ -11,18 +11,18 @@ use folioscope_core::units::{Bytes, Order};
 /// Sizes and switches.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct WorldArgs {
-    /// Page size of the engine, such as 4k or 64k
-    #[arg(long, value_name = "SIZE", default_value = "4k", value_parser = parse_size)]
-    pub(crate) page_size: Bytes,
-    /// Block size of the file system
-    #[arg(long, value_name = "SIZE", default_value = "4k", value_parser = parse_size)]
-    pub(crate) block_size: Bytes,
+    /// Page size of the engine, such as 64k; 4k if not given
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(crate) page_size: Option<Bytes>,
+    /// Block size of the file system; 4k if not given
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub(crate) block_size: Option<Bytes>,
     /// Largest folio: 2^N pages; the largest that fits into 2 MiB if not given
     #[arg(long, value_name = "N")]
     pub(crate) max_folio_order: Option<u8>,
-    /// Kernel release whose switches are used
-    #[arg(long, value_name = "NAME", default_value = Profile::latest().name)]
-    pub(crate) profile: String,
+    /// Kernel release whose switches are used, such as linux-6.1; the newest if not given
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
     /// One switch, such as dirty_tracking=per-folio; may be given several times
     #[arg(long = "set", value_name = "SWITCH=VALUE")]
     pub(crate) switches: Vec<String>,
@@ -42,16 +42,18 @@ pub(crate) struct World {
 impl WorldArgs {
     /// Checks them against each other.
     pub(crate) fn world(&self) -> Outcome<World> {
-        let order = self.max_folio_order.unwrap_or_else(|| default_order(self.page_size));
-        let geometry =
-            Geometry::new(self.page_size, self.block_size, Order::new(order)).map_err(|error| {
-                Failure::usage(format!("{error} (--page-size, --block-size, --max-folio-order)"))
-            })?;
-        let profile = Profile::named(&self.profile).ok_or_else(|| {
+        let page = self.page_size.unwrap_or(Bytes::kib(4));
+        let block = self.block_size.unwrap_or(Bytes::kib(4));
+        let order = self.max_folio_order.unwrap_or_else(|| default_order(page));
+        let geometry = Geometry::new(page, block, Order::new(order)).map_err(|error| {
+            Failure::usage(format!("{error} (--page-size, --block-size, --max-folio-order)"))
+        })?;
+        let name = self.profile.as_deref().unwrap_or(Profile::latest().name);
+        let profile = Profile::named(name).ok_or_else(|| {
             let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
             Failure::usage(format!(
                 "--profile {:?} is unknown: expected one of {}",
-                self.profile,
+                name,
                 names.join(", ")
             ))
         })?;

@@ -5,11 +5,11 @@
 //!
 //! Why this is sound:
 //!
-//! 1. *Nobody else touches what is in flight.* By the engine's rules a folio that is read is locked,
-//!    and one that is written is under writeback and, with `stable_writes` (always on here), is not
-//!    written into. Safe code does not have to trust that: every stretch in flight is noted in the
-//!    arena, and an access that would conflict (any access while the kernel writes, a change while
-//!    the kernel reads) panics before a reference to it exists.
+//! 1. *Nobody else touches what is in flight.* By the engine's rules a folio that is read is
+//!    locked, and one that is written is under writeback and, with `stable_writes` (always on
+//!    here), is not written into. Safe code does not have to trust that: every stretch in flight is
+//!    noted in the arena, and an access that would conflict (any access while the kernel writes, a
+//!    change while the kernel reads) panics before a reference to it exists.
 //! 2. *The memory outlives the I/O.* Each I/O in flight holds a share of the mapping, which is
 //!    unmapped when the last share goes. [`Ring`] waits for what is in flight when it is dropped;
 //!    where even that fails, the share is leaked.
@@ -320,7 +320,7 @@ impl Ring {
         self.flying[free] = Some(flying);
         self.in_flight += 1;
         // SAFETY: the memory, its `iovec`s and the file that the entry names stay valid until its
-        // completion is seen: `flying` holds the first two, `self` the file (see the module's text).
+        // completion is seen: `flying` holds the first two, `self` the file (see the top).
         let pushed = unsafe { self.uring.submission().push(&entry.user_data(free as u64)) };
         pushed.expect("the queue has room for `depth` entries");
     }

@@ -158,7 +158,8 @@ impl FioJob {
     pub const fn needs_layout(&self) -> bool {
         self.overwrite || !self.rw.is_write()
     }
-    /// Name of the file of one copy: `<job>.<copy>.0`, as fio has it, unless `filename` says another.
+    /// Name of the file of one copy: `<job>.<copy>.0`, as fio has it, unless `filename` says
+    /// another.
     pub fn file_name(&self, copy: u32) -> String {
         self.filename.clone().unwrap_or_else(|| format!("{}.{copy}.0", self.name))
     }

@@ -1,0 +1,188 @@
+//! `folioscope render`: one moment of a run as text or SVG, from a trace or a scenario.
+
+use crate::error::{Failure, Outcome};
+use crate::input::{self, Input};
+use crate::out::{self, Unfinished};
+use crate::run::scenario::{chosen, record};
+use clap::{Args, ValueEnum};
+use folioscope_core::block::bio::{BioOp, BioState};
+use folioscope_core::scene::svg::render_svg;
+use folioscope_core::scene::text::render_text;
+use folioscope_core::scene::view::{Lane, Lanes, Theme, View};
+use folioscope_core::scene::{Side, render as draw};
+use folioscope_core::trace::delta::DeltaKind;
+use folioscope_core::trace::header::Header;
+use folioscope_core::trace::timeline::{Recording, Timeline};
+use folioscope_core::units::{Bytes, FileRange, Pos};
+use std::path::{Path, PathBuf};
+
+/// Runs that one picture shows at most.
+const MAX_SIDES: usize = 2;
+
+/// Kinds of picture.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+enum Format {
+    /// Plain text, 72 columns at most
+    Text,
+    /// SVG
+    Svg,
+}
+
+/// What `render` can be told.
+#[derive(Args, Debug)]
+pub(crate) struct RenderArgs {
+    /// Trace, or scenario (.toml); two traces are shown one under the other
+    #[arg(required = true, num_args = 1..=MAX_SIDES)]
+    files: Vec<PathBuf>,
+    /// State after this many steps; the end if not given
+    #[arg(long, value_name = "N")]
+    step: Option<usize>,
+    /// Show this variant of a scenario only
+    #[arg(long, value_name = "NAME")]
+    variant: Option<String>,
+    /// Kind of picture
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Width of an SVG in pixels
+    #[arg(long, value_name = "PIXELS", default_value_t = 1040,
+        value_parser = clap::value_parser!(u32).range(320..=8192))]
+    width: u32,
+    /// Lanes to show: file, cache, mapping, bios, device, times; all if not given
+    #[arg(long, value_name = "LANE,…", value_delimiter = ',', value_parser = lane)]
+    lanes: Vec<Lane>,
+    /// Colours of an SVG: light, dark or auto
+    #[arg(long, default_value = "auto", value_parser = theme)]
+    theme: Theme,
+    /// Write into this file instead of standard output
+    #[arg(long, short, value_name = "OUT")]
+    output: Option<PathBuf>,
+}
+
+fn lane(word: &str) -> Result<Lane, String> {
+    Lane::from_word(word).ok_or_else(|| {
+        let words: Vec<&str> = Lane::ALL.into_iter().map(Lane::word).collect();
+        format!("expected one of {}", words.join(", "))
+    })
+}
+
+fn theme(word: &str) -> Result<Theme, String> {
+    Theme::from_word(word).ok_or_else(|| "expected light, dark or auto".to_owned())
+}
+
+/// A run with its name.
+struct Shown {
+    name: String,
+    timeline: Timeline,
+}
+
+/// Carries the command out.
+pub(crate) fn render(args: &RenderArgs) -> Outcome<()> {
+    let mut shown = Vec::new();
+    for path in &args.files {
+        shown.extend(load(path, args.variant.as_deref())?);
+    }
+    if shown.len() > MAX_SIDES {
+        return Err(Failure::usage(format!(
+            "these files hold {} runs, and a picture shows {MAX_SIDES} at most: name fewer, or choose with --variant",
+            shown.len()
+        )));
+    }
+    for Shown { timeline, .. } in &mut shown {
+        timeline.seek(args.step.unwrap_or(timeline.len()));
+    }
+    let mut view = View { width: args.width, theme: args.theme, ..View::default() };
+    if !args.lanes.is_empty() {
+        view.lanes = Lanes::only(&args.lanes);
+    }
+    let output = args.output.as_deref();
+    let output = output.map(|path| Unfinished::create("--output", path)).transpose()?;
+    let picture = picture(&shown, &view, args.format);
+    match output {
+        Some(file) => file.finish(picture.as_bytes()),
+        None => out::print(&picture),
+    }
+}
+
+fn picture(shown: &[Shown], view: &View, format: Format) -> String {
+    let sides: Vec<Side<'_>> = shown
+        .iter()
+        .zip(["A", "B"])
+        .map(|(Shown { name, timeline }, label)| Side { label, name, timeline })
+        .collect();
+    match format {
+        Format::Text => render_text(&sides, view),
+        Format::Svg => render_svg(&draw(&sides, view)),
+    }
+}
+
+/// The moment of each run at which its first write is on its way to the device, in text. `page` is
+/// shown around it.
+pub(crate) fn text_of_first_write(
+    runs: Vec<(String, Header, Recording)>,
+    page: Bytes,
+) -> Outcome<String> {
+    let mut shown = Vec::new();
+    let mut range = None;
+    for (name, header, recording) in runs {
+        let mut run = open(Path::new("the run"), name, header, recording)?;
+        if let Some(pos) = seek_first_write(&mut run.timeline) {
+            let start = Pos::new(pos.get() / page.get() * page.get());
+            range = range.or(FileRange::new(start, page));
+        }
+        shown.push(run);
+    }
+    let lanes = Lanes::only(&[Lane::File, Lane::Cache, Lane::Bios]);
+    let view = View { lanes, range, ..View::default() };
+    Ok(picture(&shown, &view, Format::Text))
+}
+
+/// Goes to the state in which the first write bio is in flight; the place in the file where it
+/// begins, or none at the end of a run without one.
+fn seek_first_write(timeline: &mut Timeline) -> Option<Pos> {
+    let in_flight = BioState::InFlight.code();
+    timeline.seek(0);
+    while timeline.forward() {
+        let mut changes = timeline.changes().iter();
+        if !changes.any(|delta| delta.kind == DeltaKind::BioState && delta.new == in_flight) {
+            continue;
+        }
+        let mut bios = timeline.model().bios();
+        let write = bios
+            .find(|(_, bio)| bio.state() == BioState::InFlight && bio.head().op == BioOp::Write);
+        if let Some((_, bio)) = write {
+            return Some(bio.pos());
+        }
+    }
+    None
+}
+
+fn load(path: &Path, variant: Option<&str>) -> Outcome<Vec<Shown>> {
+    match input::read(path)? {
+        Input::Trace(trace) => {
+            let (header, recording) = *trace;
+            let name = header.profile.clone();
+            Ok(vec![open(path, name, header, recording)?])
+        }
+        Input::Scenario(scenario) => chosen(&scenario, variant)?
+            .into_iter()
+            .map(|variant| {
+                let ((header, _), recording) = record(&scenario, variant)?;
+                open(path, variant.name.clone(), header, recording)
+            })
+            .collect(),
+        Input::Job(_) => Err(Failure::usage(format!(
+            "{0} is neither a trace nor a scenario: record a trace of the job first, with `folioscope run {0} --trace OUT`",
+            path.display()
+        ))),
+    }
+}
+
+fn open(path: &Path, name: String, header: Header, recording: Recording) -> Outcome<Shown> {
+    let timeline = Timeline::new(header, recording).map_err(|(at, mismatch)| {
+        Failure::usage(format!(
+            "{}: step {at} of the trace does not follow from the steps before it ({mismatch}): record it again",
+            path.display()
+        ))
+    })?;
+    Ok(Shown { name, timeline })
+}
