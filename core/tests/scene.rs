@@ -1,11 +1,12 @@
 //! The picture of the lesson on sub-page dirty tracking, at the moments that carry its point.
 
-use folioscope_core::block::bio::BioState;
+use folioscope_core::block::bio::{BioOp, BioState};
 use folioscope_core::scenario::file::parse_scenario;
 use folioscope_core::scenario::run::run;
 use folioscope_core::scene::limits::Limits;
 use folioscope_core::scene::view::View;
 use folioscope_core::scene::{Side, render, svg, text};
+use folioscope_core::trace::model::BioRecord;
 use folioscope_core::trace::timeline::{Recording, Timeline};
 use folioscope_core::units::FileId;
 use std::path::PathBuf;
@@ -28,13 +29,11 @@ fn sides<'a>(a: &'a Timeline, b: &'a Timeline) -> [Side<'a>; 2] {
     ]
 }
 
-/// Goes to the first step at which a bio of the kind is in flight.
+/// Goes to the first step at which a write is in flight.
 fn seek_first_write(timeline: &mut Timeline) {
     let written = |timeline: &Timeline| {
-        use folioscope_core::block::bio::BioOp;
-        let flying = |bio: &folioscope_core::trace::model::BioRecord| {
-            bio.head().op == BioOp::Write && bio.state() == BioState::InFlight
-        };
+        let flying =
+            |bio: &BioRecord| bio.head().op == BioOp::Write && bio.state() == BioState::InFlight;
         timeline.model().bios().any(|(_, bio)| flying(bio))
     };
     while !written(timeline) && timeline.forward() {}
@@ -69,17 +68,6 @@ fn every_step_of_the_lesson_can_be_drawn_at_one_height_and_72_columns() {
     let limits = Limits::of(&sides(&a, &b), FileId::new(0), None);
     let view = View { limits: Some(limits), caption: false, ..View::default() };
     let height = render(&sides(&a, &b), &view).height;
-    if let Ok(dir) = std::env::var("SCENE_DUMP") {
-        for at in 0..a.len() {
-            a.seek(at);
-            b.seek(at);
-            std::fs::write(
-                format!("{dir}/{at:04}.svg"),
-                svg::render_svg(&render(&sides(&a, &b), &view)),
-            )
-            .unwrap();
-        }
-    }
     for at in 0..a.len() {
         a.seek(at);
         b.seek(at);
