@@ -122,7 +122,8 @@ impl Axis {
             }
             while at <= segment.end {
                 ticks.push((at, segment.x(at)));
-                at += step;
+                let Some(next) = at.checked_add(step) else { break };
+                at = next;
             }
         }
         ticks

@@ -94,7 +94,12 @@ pub(super) fn draw(sides: &[Side<'_>], frame: &Frame<'_>, canvas: &mut Canvas, t
     canvas.line(id(0, "capline", 0, 0), Style::Hair, (left, y + HALF), (right, y + HALF));
     y += px(8);
     for (run, side) in sides.iter().enumerate() {
-        let label = if sides.len() > 1 { format!("{}: ", side.label) } else { String::new() };
+        // Where the gutter has no room, the run is named here.
+        let label = match (sides.len() > 1, frame.narrow) {
+            (true, true) => format!("{} ({}): ", side.label, side.name),
+            (true, false) => format!("{}: ", side.label),
+            (false, _) => String::new(),
+        };
         let text = format!("{label}{}", figures(side));
         y = lines(canvas, ("figures", run), Style::Words, (left, right, y), &text);
     }

@@ -20,6 +20,11 @@ pub fn whole(n: usize) -> i32 {
     i32::try_from(n).unwrap_or(i32::MAX)
 }
 
+/// A block number as an index; beyond every list where it does not fit.
+pub fn index(block: u64) -> usize {
+    usize::try_from(block).unwrap_or(usize::MAX)
+}
+
 /// How many times `unit` goes into a length; 0 for what is not positive.
 pub fn fitting(length: i32, unit: i32) -> usize {
     usize::try_from(length / unit.max(1)).unwrap_or(0)

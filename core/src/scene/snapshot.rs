@@ -185,11 +185,17 @@ impl CacheView {
                 Cargo::Done => continue,
             };
             self.mark(piece.start, piece.end, |_| state);
-            let blocks = piece.start / self.block..piece.end.div_ceil(self.block);
-            for at in blocks.filter(|_| write) {
-                if self.cell(at).is_some() && self.is_asked(at, model) {
-                    self.mark(at * self.block, (at + 1) * self.block, |_| Cell::Again);
-                }
+            if !write {
+                continue;
+            }
+            let (first, last) = (piece.start / self.block, piece.end.div_ceil(self.block));
+            let shown = |span: &CellSpan| {
+                first.max(span.first)..last.min(span.first + span.cells.len() as u64)
+            };
+            let blocks = self.spans.iter().flat_map(shown);
+            let again: Vec<u64> = blocks.filter(|at| self.is_asked(*at, model)).collect();
+            for at in again {
+                self.mark(at * self.block, (at + 1) * self.block, |_| Cell::Again);
             }
         }
     }

@@ -126,15 +126,18 @@ pub fn definitions(prefix: &str) -> String {
         let (sizes, content) = match pattern {
             Pattern::Hatch => (
                 "width=\"5\" height=\"5\" patternTransform=\"rotate(45)\"",
-                "<rect width=\"5\" height=\"5\" class=\"ptint\"/><rect width=\"2.4\" height=\"5\" class=\"pwaste\"/>",
+                "<rect width=\"5\" height=\"5\" class=\"ptint\"/>\
+                <rect width=\"2.4\" height=\"5\" class=\"pwaste\"/>",
             ),
             Pattern::Dots => (
                 "width=\"4\" height=\"4\"",
-                "<rect width=\"4\" height=\"4\" class=\"pground\"/><circle cx=\"2\" cy=\"2\" r=\"1.2\" class=\"pread\"/>",
+                "<rect width=\"4\" height=\"4\" class=\"pground\"/>\
+                <circle cx=\"2\" cy=\"2\" r=\"1.2\" class=\"pread\"/>",
             ),
             Pattern::Rules => (
                 "width=\"4\" height=\"4\"",
-                "<rect width=\"4\" height=\"4\" class=\"pground\"/><rect y=\"1\" width=\"4\" height=\"1.2\" class=\"pink\"/>",
+                "<rect width=\"4\" height=\"4\" class=\"pground\"/>\
+                <rect y=\"1\" width=\"4\" height=\"1.2\" class=\"pink\"/>",
             ),
         };
         write!(
@@ -175,7 +178,17 @@ pub fn style(theme: Theme, prefix: &str) -> String {
         };
         writeln!(out, ".fs .{}{{{font}{rule}}}", style.class()).expect("a String takes everything");
     }
-    out + ".fs .pwaste{fill:var(--waste)}.fs .ptint{fill:var(--tint)}.fs .pread{fill:var(--read)}\n.fs .pink{fill:var(--muted)}.fs .pground{fill:var(--clean)}\n"
+    let inks = [
+        ("pwaste", "waste"),
+        ("ptint", "tint"),
+        ("pread", "read"),
+        ("pink", "muted"),
+        ("pground", "clean"),
+    ];
+    for (class, token) in inks {
+        writeln!(out, ".fs .{class}{{fill:var(--{token})}}").expect("a String takes everything");
+    }
+    out
 }
 
 const fn rule(style: Style) -> &'static str {

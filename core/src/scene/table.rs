@@ -1,6 +1,7 @@
 //! The picture as tables, one a lane and run: for those who read it or have it read to them.
 //!
-//! Equal neighbours are one row; a table holds at most [`MAX_ROWS`] and says how many it leaves out.
+//! Equal neighbours are one row; a table holds at most [`MAX_ROWS`] and says how many more there
+//! are.
 
 use super::Side;
 use super::cells::Cell;

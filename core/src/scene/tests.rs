@@ -5,6 +5,8 @@ use super::fixture::{BLOCK, BLOCKS, PAGE, overwrites, seed, sides};
 use super::view::{Lane, LaneMode, Lanes};
 use super::*;
 use crate::behaviour::DirtyTracking;
+use crate::trace::delta::DeltaKind;
+use crate::trace::rule::Rule;
 use crate::units::{Bytes, FileRange, Pos};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -196,4 +198,41 @@ fn every_state_has_its_shape() {
         prefix: "s".to_owned(),
     };
     golden("states.svg", &svg::render_svg(&scene));
+}
+
+#[test]
+fn absurd_numbers_are_drawn_without_a_panic() {
+    for huge in [u64::MAX, u64::MAX - 4095, 1 << 62, 1 << 44] {
+        let mut builder = fixture::Builder::default();
+        builder.file(1);
+        builder.folio(0);
+        builder.set(DeltaKind::FileSize, 0, 0, huge);
+        builder.set(DeltaKind::ExtentLen, 0, 0, huge);
+        builder.set(DeltaKind::ExtentAt, 0, 0, (huge & !7) | 2);
+        builder.set(DeltaKind::ExtentLen, 0, u32::MAX, huge);
+        builder.set(DeltaKind::OpHead, 0, 0, 1);
+        builder.set(DeltaKind::OpPos, 0, 0, huge);
+        builder.set(DeltaKind::OpLen, 0, 0, huge);
+        for (bio, folio) in [(0, 0), (1, 77)] {
+            builder.set(DeltaKind::BioHead, bio, 0, 3);
+            builder.set(DeltaKind::BioAddr, bio, 0, huge);
+            builder.set(DeltaKind::BioLen, bio, 0, huge);
+            builder.set(DeltaKind::BioPos, bio, 0, huge);
+            for piece in 0..2 {
+                builder.set(DeltaKind::BioSegAt, bio, piece, (folio << 32) | (huge & 0xffff_ffff));
+                builder.set(DeltaKind::BioSegLen, bio, piece, huge);
+            }
+        }
+        builder.step(Rule::Zeroed, [huge, huge, huge, huge]);
+        let mut timeline = builder.timeline("linux-6.1", DirtyTracking::PerFolio);
+        timeline.seek(usize::MAX);
+        let side = [Side { label: "A", name: "odd", timeline: &timeline }];
+        let scene = render(&side, &View::default());
+        assert!(scene.marks.len() < 1500, "{} marks", scene.marks.len());
+        svg::render_svg(&scene);
+        table::rows(&side, &View::default());
+        for line in text::render_text(&side, &View::default()).lines() {
+            assert!(line.chars().count() <= text::COLUMNS, "{line:?}");
+        }
+    }
 }

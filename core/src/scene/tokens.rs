@@ -3,7 +3,10 @@
 //! Hue says the cause, pattern the kind; nothing else may name a colour.
 
 macro_rules! tokens {
-    ($($(#[$doc:meta])* $name:ident = $var:literal, $light:literal, $dark:literal, $forced:literal;)*) => {
+    ($(
+        $(#[$doc:meta])*
+        $name:ident = $var:literal, $light:literal, $dark:literal, $forced:literal;
+    )*) => {
         /// A colour by its meaning.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub enum Token { $($(#[$doc])* $name,)* }

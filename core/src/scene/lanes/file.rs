@@ -2,12 +2,12 @@
 
 use crate::scene::canvas::{Canvas, id};
 use crate::scene::draw::{Anchor, Style};
-use crate::scene::fixed::{Fx, HALF, position, px, size, text_width, whole};
+use crate::scene::fixed::{Fx, HALF, position, px, size, whole};
 use crate::scene::layout::{Frame, band, breaks};
 use crate::scene::view::Lane;
 use crate::trace::model::OpRecord;
 
-const FULL: i32 = 38;
+const FULL: i32 = 42;
 const STRIP: i32 = 24;
 
 pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) -> Fx {
@@ -15,7 +15,7 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
     if !frame.full(Lane::File) {
         return px(STRIP);
     }
-    operations(frame, canvas, top + px(25));
+    operations(frame, canvas, top + px(23));
     ends(frame, canvas, top);
     px(FULL)
 }
@@ -77,6 +77,7 @@ fn operations(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) {
         for (k, piece) in frame.file.pieces(op.pos().get(), end).into_iter().enumerate() {
             let area = band(piece.x0, piece.x1.max(piece.x0 + px(2)), y, y + px(height - 1));
             canvas.fill(id(at, "op", 0, k as u16), Style::Op, area);
+            canvas.reserve(area);
             after = Some((piece.x0, area.x1));
         }
         let who = if agree { String::new() } else { format!("{} ", run.label) };
@@ -86,11 +87,12 @@ fn operations(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) {
     let (left, right) = frame.edges();
     let (from, to) = after.unwrap_or((left, left - px(6)));
     let y = top + px(8);
-    let wide = text_width(&all, Style::Stage.size());
+    let below = top + px(17);
     let places = [
         (to + px(6), y, Anchor::Start),
         (from - px(6), y, Anchor::End),
-        (right.min(to + px(6) + wide), y, Anchor::End),
+        (from, below, Anchor::Start),
+        (right, below, Anchor::End),
     ];
     let first = said.first().map_or("", String::as_str);
     if !all.is_empty() {
@@ -116,7 +118,7 @@ fn ends(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) {
             (x + HALF, top + px(14)),
             (x + HALF, top + px(FULL)),
         );
-        let y = top + px(33);
+        let y = top + px(39);
         let places = [(x + px(4), y, Anchor::Start), (x - px(4), y, Anchor::End)];
         canvas.label(id(0, "eofname", 0, k), Style::Tick, frame.edges(), &places, &[name, "EOF"]);
     }

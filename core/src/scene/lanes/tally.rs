@@ -2,7 +2,7 @@
 
 use crate::scene::canvas::{Canvas, id};
 use crate::scene::draw::{Anchor, Pattern, Style};
-use crate::scene::fixed::{Fx, grouped, plural, px};
+use crate::scene::fixed::{Fx, grouped, index, plural, px};
 use crate::scene::layout::{Frame, Row, band};
 use crate::scene::view::Lane;
 use crate::trace::model::Tally;
@@ -77,7 +77,7 @@ fn draw_bars(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, top: Fx, height
 
 /// The highest tally of some blocks.
 fn highest(tallies: &[Tally], first: u64, last: u64) -> Tally {
-    let end = (last as usize).min(tallies.len());
-    let some = tallies.get(first as usize..end).unwrap_or(&[]);
+    let end = index(last).min(tallies.len());
+    let some = tallies.get(index(first)..end).unwrap_or(&[]);
     some.iter().copied().max_by_key(|tally| (tally.written, tally.wasted)).unwrap_or_default()
 }
