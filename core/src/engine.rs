@@ -204,16 +204,17 @@ pub fn drive<E: Env, T>(
     let mut cx = PollContext::from_waker(Waker::noop());
     loop {
         let polled = op.as_mut().poll(&mut cx);
+        // An effect that ended as it was started leaves nothing to wait for, and the operation free
+        // to go on.
+        let mut started = false;
         while let Some(effect) = engine.poll_effect() {
             host.start(engine, effect);
+            started = true;
         }
         match polled {
             Poll::Ready(out) => return Ok(out),
-            Poll::Pending => {
-                if !host.wait(engine) {
-                    return Err(Stuck);
-                }
-            }
+            Poll::Pending if host.wait(engine) || started => {}
+            Poll::Pending => return Err(Stuck),
         }
     }
 }

@@ -187,6 +187,10 @@ impl Geometry {
             Order::new(index.get().trailing_zeros() as u8)
         }
     }
+    /// An index rounded up to the smallest folio.
+    pub const fn align_index_up(self, index: PageIndex) -> PageIndex {
+        PageIndex::new(index.get().next_multiple_of(1 << self.min_order.get()))
+    }
     /// An index rounded down to a folio of this order.
     pub const fn align_index(index: PageIndex, order: Order) -> PageIndex {
         PageIndex::new(index.get() >> order.get() << order.get())

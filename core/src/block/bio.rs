@@ -1,7 +1,7 @@
 //! A bio: one I/O handed to the block layer, over pieces of folios that follow each other on the
 //! device.
 
-use crate::units::{BioId, Bytes, DevAddr, FileId, FolioId, Offset, Pfn, Pos, TaskId};
+use crate::units::{BioId, Bytes, DevAddr, FileId, FolioId, Offset, Pages, Pfn, Pos, TaskId};
 
 /// Direction of a bio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -196,6 +196,14 @@ pub struct BioVec {
 
 /// Largest number of vecs of a bio (`BIO_MAX_VECS`).
 pub const MAX_VECS: usize = 256;
+/// Vecs that a bio gets which was asked to hold `pages`: memory comes in these sizes, and all of it
+/// is used (`bio_alloc_bioset`, `bvec_alloc`).
+pub fn vecs_for(pages: Pages) -> usize {
+    const SIZES: [u64; 4] = [4, 16, 64, 128];
+    let fits = SIZES.into_iter().find(|size| pages.get() <= *size);
+    fits.map_or(MAX_VECS, |size| size as usize)
+}
+
 /// Largest number of bytes that a bio can count (`bi_size` is 32 bits wide).
 pub const MAX_BYTES: u64 = u32::MAX as u64;
 

@@ -1,7 +1,7 @@
 //! Buffered read (`filemap_read`): from the cache, with readahead for what is missing.
 
 use super::write::lock_folio;
-use crate::block::bio::{BioEnd, BioHead, MAX_VECS};
+use crate::block::bio::{BioEnd, BioHead, vecs_for};
 use crate::cache::folio::FolioFlags;
 use crate::counters::Counter;
 use crate::engine::Cx;
@@ -18,6 +18,7 @@ const BATCH: usize = 31;
 /// Reads into `dest` from `pos`, up to EOF.
 pub(crate) async fn pread<E: Env>(
     cx: &Cx<'_, E>,
+    file: FileId,
     pos: Pos,
     dest: &mut dyn UserDest,
 ) -> Result<Bytes, Errno> {
@@ -59,11 +60,13 @@ pub(crate) async fn pread<E: Env>(
 /// to be waited for; all of them readable (`filemap_get_pages`).
 async fn folios_for_read<E: Env>(
     cx: &Cx<'_, E>,
+    file: FileId,
     rest: FileRange,
 ) -> Result<Vec<FolioId>, Errno> {
     let (index, end) = cx.with(|world| {
         let geometry = world.geometry();
-        (geometry.page_floor(rest.start()), geometry.page_ceil(rest.end()))
+        let end = geometry.page_ceil(rest.end());
+        (geometry.page_floor(rest.start()), geometry.align_index_up(end))
     });
     let mut tried = false;
     loop {
@@ -95,6 +98,7 @@ async fn folios_for_read<E: Env>(
 /// its place meanwhile (`filemap_update_page`).
 async fn make_readable<E: Env>(
     cx: &Cx<'_, E>,
+    file: FileId,
     index: PageIndex,
     folio: FolioId,
     part: FileRange,
@@ -206,8 +210,7 @@ impl<E: Env> World<E> {
         let (Some(first), Some(last)) = (folios.first(), folios.last()) else { return };
         let mut at = self.folio_pos(*first);
         let end = self.folio_range(*last).end();
-        let mut fill =
-            Filling { folios, next: 0, submitted: Bytes::ZERO, open: None, readahead };
+        let mut fill = Filling { folios, next: 0, submitted: Bytes::ZERO, open: None, readahead };
         while at < end {
             let rest = FileRange::between(at, end);
             let Ok(mapping) = self.begin(file, rest, Intent::Read) else { break };
@@ -310,7 +313,7 @@ impl<E: Env> World<E> {
         }
         let head = BioHead { readahead: fill.readahead, ..self.read_head(folio) };
         let id = self.new_bio(head, addr, Purpose::ReadFolio);
-        let capacity = (self.geometry().pages_ceil(left).get() as usize).clamp(1, MAX_VECS);
+        let capacity = vecs_for(self.geometry().pages_ceil(left));
         self.add_to_bio(id, folio, offset, run.len(), capacity)
             .expect("an empty bio takes one piece");
         self.step(Rule::ReadAdded, args);

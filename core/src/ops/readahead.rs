@@ -4,7 +4,7 @@
 use crate::cache::folio::FolioFlags;
 use crate::geometry::Geometry;
 use crate::trace::rule::Rule;
-use crate::units::{FileId, FolioId, Order, PageIndex, Pages, Pos};
+use crate::units::{Bytes, FileId, FolioId, Order, PageIndex, Pages, Pos};
 use crate::world::{Env, World};
 
 /// Pages that one forced read asks for at once: 2 MiB.
@@ -17,6 +17,22 @@ pub struct ReadaheadLimits {
     pub window: Pages,
     /// Largest I/O (`io_pages`): lets one large read exceed the window.
     pub io: Pages,
+}
+
+impl ReadaheadLimits {
+    /// Largest window of a device that says nothing (`VM_READAHEAD_PAGES`).
+    pub const DEFAULT_WINDOW: Bytes = Bytes::kib(128);
+    /// Largest I/O of a device that says nothing (`BLK_DEF_MAX_SECTORS_CAP` before 6.17).
+    pub const DEFAULT_IO: Bytes = Bytes::kib(1280);
+
+    /// In whole pages.
+    pub fn new(geometry: Geometry, window: Bytes, io: Bytes) -> Self {
+        Self { window: geometry.pages_floor(window), io: geometry.pages_floor(io) }
+    }
+    /// Those of a device that says nothing.
+    pub fn usual(geometry: Geometry) -> Self {
+        Self::new(geometry, Self::DEFAULT_WINDOW, Self::DEFAULT_IO)
+    }
 }
 
 /// Where the readahead of an open file stands (`file_ra_state`).
@@ -148,28 +164,34 @@ impl<E: Env> World<E> {
         *self.window(file) = Window { start, size, lookahead: size, order, ..window };
         self.read_window(file);
     }
-    /// Cached pages just before `index`, up to `most`.
+    /// Cached pages just before `index`, up to `most`, as the kernel counts them: the folio that
+    /// ends there counts as one page whatever its order (`page_cache_prev_miss`).
     fn cached_before(&self, file: FileId, index: PageIndex, most: Pages) -> Pages {
         let mapping = &self.file(file).mapping;
-        let mut at = index;
-        while at > PageIndex::ZERO && index.since(at) < most {
-            match mapping.find(at - Pages::new(1)) {
-                Some(folio) => at = self.folios.at(folio).index,
-                None => break,
-            }
+        let before = |at: PageIndex| {
+            let last = at.get().checked_sub(1)?;
+            Some(self.folios.at(mapping.find(PageIndex::new(last))?).index)
+        };
+        let Some(nearest) = before(index) else { return Pages::ZERO };
+        let mut at = nearest;
+        while let Some(start) = before(at).filter(|_| nearest.since(at) < most) {
+            at = start;
         }
-        index.since(at).min(most)
+        (nearest.since(at) + Pages::new(1)).min(most)
     }
-    /// The first page from `from` on that is not cached, within `most` pages.
+    /// The first page from `from` on that is not cached, within `most` pages, as the kernel finds it:
+    /// counted from the start of the folio that holds `from`, so that it lies too far by as much as
+    /// `from` lies inside (`page_cache_next_miss`).
     fn next_hole(&self, file: FileId, from: PageIndex, most: Pages) -> Option<PageIndex> {
-        let mut at = from;
-        while at.since(from) < most {
-            match self.file(file).mapping.find(at) {
-                Some(folio) => at = self.folios.at(folio).end_index(),
-                None => return Some(at),
-            }
+        let mapping = &self.file(file).mapping;
+        let Some(first) = mapping.find(from) else { return Some(from) };
+        let shift = from.since(self.folios.at(first).index);
+        let mut at = self.folios.at(first).end_index();
+        while let Some(folio) = mapping.find(at).filter(|_| at.since(from) < most) {
+            at = self.folios.at(folio).end_index();
         }
-        None
+        let hole = at + shift;
+        (hole.since(from) < most).then_some(hole)
     }
     fn last_page(&self, file: FileId) -> Option<PageIndex> {
         let size = self.file(file).size;
@@ -219,7 +241,8 @@ impl<E: Env> World<E> {
         }
         self.read_batch(file, &batch, true);
         if blocked {
-            let left = window.size.saturating_sub(index.since(window.start));
+            let end = window.start + window.size;
+            let left = Pages::new(end.get().saturating_sub(index.get()));
             self.read_pages_bounded(file, index, left, window.lookahead);
         }
     }

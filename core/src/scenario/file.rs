@@ -10,6 +10,7 @@ use super::{
 use crate::behaviour::{Behaviours, Profile};
 use crate::geometry::Geometry;
 use crate::iomap::MapType;
+use crate::ops::readahead::ReadaheadLimits;
 use crate::trace::header::Header;
 use crate::units::{Bytes, FileId, FileRange, Nanos, Order, Pos, Sector};
 use serde::Deserialize;
@@ -66,6 +67,8 @@ struct RawWorld {
     page_size: Spanned<RawSize>,
     block_size: Spanned<RawSize>,
     max_folio_order: Spanned<i64>,
+    #[serde(default)]
+    readahead: Option<Spanned<RawSize>>,
 }
 
 #[derive(Deserialize)]
@@ -183,6 +186,10 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
     Ok(Scenario {
         title: raw.title.clone(),
         geometry,
+        readahead: match &raw.world.get_ref().readahead {
+            Some(window) => size(window)?,
+            None => ReadaheadLimits::DEFAULT_WINDOW,
+        },
         variants,
         files,
         device: raw.device.as_ref().map_or(Ok(DeviceModel::Ram), build_device)?,

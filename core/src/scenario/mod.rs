@@ -110,6 +110,8 @@ pub struct Scenario {
     pub title: String,
     /// Sizes.
     pub geometry: Geometry,
+    /// Largest readahead window; none = a miss reads one folio.
+    pub readahead: Bytes,
     /// Settings to run it with: one at least, two to compare.
     pub variants: Vec<Variant>,
     /// Files at the start.

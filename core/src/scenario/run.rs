@@ -62,7 +62,7 @@ pub fn run<S: Sink>(scenario: &Scenario, variant: &Variant, sink: S) -> Result<R
         stable_writes: false,
         frames: FramePolicy::Packed,
         space,
-        readahead: ReadaheadLimits::default(),
+        readahead: ReadaheadLimits::new(geometry, scenario.readahead, ReadaheadLimits::DEFAULT_IO),
     };
     let engine: Engine<Simulated<S>> =
         Engine::new(config, HeapFrames::new(geometry.page_size()), sink);

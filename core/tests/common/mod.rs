@@ -14,7 +14,7 @@ use folioscope_core::geometry::Geometry;
 use folioscope_core::ops::readahead::ReadaheadLimits;
 use folioscope_core::trace::header::{Header, Source};
 use folioscope_core::trace::sink::Sink;
-use folioscope_core::units::{Bytes, DevAddr, FileId, Nanos, Order, Pos, TaskId};
+use folioscope_core::units::{Bytes, DevAddr, FileId, Nanos, Order, Pages, Pos, TaskId};
 use folioscope_core::world::{Config, Env};
 use proptest::prelude::*;
 use std::marker::PhantomData;
@@ -65,7 +65,7 @@ impl<S: Sink> Rig<S> {
             stable_writes: true,
             frames: FramePolicy::Scattered,
             space: SpaceAllocator::new(DevAddr::new(1 << 20), None),
-            readahead: ReadaheadLimits::default(),
+            readahead: ReadaheadLimits { window: Pages::new(4), io: Pages::new(8) },
         };
         let engine = Engine::new(config, HeapFrames::new(geometry.page_size()), sink);
         let provider = match kind {

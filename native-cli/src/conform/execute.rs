@@ -63,10 +63,11 @@ fn execute(golden: &Golden, steps: &[Step], layout: Option<&PerRun>) -> Result<O
         stable_writes: false,
         frames: layout.map_or(FramePolicy::Packed, |layout| frames(golden, layout)),
         space: SpaceAllocator::new(DevAddr::ZERO, None),
-        readahead: ReadaheadLimits {
-            window: Pages::new(golden.device.limits.read_ahead_kb * 1024 / golden.page_size),
-            io: Pages::new(golden.device.limits.max_sectors_kb * 1024 / golden.page_size),
-        },
+        readahead: ReadaheadLimits::new(
+            geometry,
+            Bytes::kib(golden.device.limits.read_ahead_kb),
+            Bytes::kib(golden.device.limits.max_sectors_kb),
+        ),
     };
     let engine: Engine<Traced> =
         Engine::new(config, HeapFrames::new(geometry.page_size()), Recording::default());

@@ -1,7 +1,11 @@
 //! The operations of a golden as the engine executes them, and what of them it does not have yet.
 
 use super::golden::{Golden, Op};
+use folioscope_core::scenario::size::parse_size;
 use folioscope_core::units::{Bytes, FileRange, Pos};
+
+/// Largest file that `pre_read` reads.
+const MAX_PRE_READ: u64 = 1 << 30;
 
 /// One executed operation: a step of the golden.
 #[derive(Clone, Debug)]
@@ -45,10 +49,7 @@ fn missing_op(golden: &Golden, op: &Op) -> Option<String> {
         "pread" => odd.map(|word| format!("pread with the flag {word}")),
         "fsync" | "fdatasync" | "syncfs" => None,
         "fio" => {
-            let calls = fio_calls(golden);
-            if fio_args(op).any(|arg| arg == "--pre_read=1") {
-                return Some("fio's pre_read, whose calls the golden does not list".to_owned());
-            }
+            let calls = fio_calls(golden, op);
             calls
                 .iter()
                 .find(|call| !matches!(call.0.as_str(), "pwrite" | "pread" | "fsync" | "fdatasync"))
@@ -58,18 +59,28 @@ fn missing_op(golden: &Golden, op: &Op) -> Option<String> {
     }
 }
 
-/// The calls that fio made, which a golden keeps as the result of its step.
-fn fio_calls(golden: &Golden) -> Vec<(String, u64, u64)> {
-    golden
-        .steps
-        .iter()
-        .filter_map(|step| step.ret.as_array())
-        .flatten()
-        .filter_map(|call| {
+/// The calls that fio made, which a golden keeps as the result of its step. The reads of its
+/// `pre_read`, whole blocks from start to end, are not among them.
+fn fio_calls(golden: &Golden, op: &Op) -> Vec<(String, u64, u64)> {
+    let size = |key: &str| {
+        let text = fio_args(op).find_map(|arg| arg.strip_prefix(key))?;
+        parse_size(text).ok().map(Bytes::get)
+    };
+    let mut calls = Vec::new();
+    if fio_args(op).any(|arg| arg == "--pre_read=1")
+        && let (Some(block @ 1..), Some(size)) = (size("--bs="), size("--size="))
+    {
+        let blocks =
+            (0..size.min(MAX_PRE_READ) / block).map(|n| ("pread".to_owned(), n * block, block));
+        calls.extend(blocks);
+    }
+    calls.extend(golden.steps.iter().filter_map(|step| step.ret.as_array()).flatten().filter_map(
+        |call| {
             let name = call.get(0)?.as_str()?.to_owned();
             Some((name, call.get(1)?.as_u64()?, call.get(2)?.as_u64()?))
-        })
-        .collect()
+        },
+    ));
+    calls
 }
 
 /// The steps of a case, in order.
@@ -117,7 +128,7 @@ fn act(golden: &Golden, op: &Op, off: u64, rep: u64) -> Result<Act, String> {
                     _ => Act::Fsync { data_only: name == "fdatasync" },
                 })
             };
-            Act::Calls(fio_calls(golden).into_iter().map(call).collect::<Result<_, String>>()?)
+            Act::Calls(fio_calls(golden, op).into_iter().map(call).collect::<Result<_, String>>()?)
         }
         other => return Err(format!("the operation {other} is not executed yet")),
     })

@@ -14,6 +14,7 @@ use folioscope_core::frames::Discard;
 use folioscope_core::fs::blockdev::BlockDev;
 use folioscope_core::fs::{Provider, SpaceAllocator};
 use folioscope_core::ops::OpResult;
+use folioscope_core::ops::readahead::ReadaheadLimits;
 use folioscope_core::scenario::fio::{FioJob, JobOp};
 use folioscope_core::trace::sink::Sink;
 use folioscope_core::units::{Bytes, DevAddr, FileId, Nanos, Pos, TaskId, Time};
@@ -150,6 +151,7 @@ impl<'a, S: JobSink, H: JobHost<Native<S>>> Running<'a, S, H> {
             stable_writes: true,
             frames: FramePolicy::Packed,
             space: SpaceAllocator::new(DevAddr::ZERO, None),
+            readahead: ReadaheadLimits::usual(geometry),
         };
         let engine = Engine::new(config, memory, sink);
         let mut size = Pos::ZERO;
