@@ -35,7 +35,9 @@ fn check(case: &Path) {
     for variant in &scenario.variants {
         let run = run(&scenario, variant, Recording::default()).expect("nothing hangs");
         assert_eq!(run.seen, run.durable, "{name}: what was synced is on the device");
-        trace += &format!("== {} ({})\n", variant.name, variant.profile);
+        for part in ["== ", &variant.name, " (", &variant.profile, ")\n"] {
+            trace += part;
+        }
         trace += &render_recording(&run.sink);
         timelines.push(Timeline::new(run.header, run.sink).expect("a trace fits itself"));
     }

@@ -179,9 +179,9 @@ impl<E: Env> World<E> {
         }
         (nearest.since(at) + Pages::new(1)).min(most)
     }
-    /// The first page from `from` on that is not cached, within `most` pages, as the kernel finds it:
-    /// counted from the start of the folio that holds `from`, so that it lies too far by as much as
-    /// `from` lies inside (`page_cache_next_miss`).
+    /// The first page from `from` on that is not cached, within `most` pages, as the kernel finds
+    /// it: counted from the start of the folio that holds `from`, so that it lies too far by as much
+    /// as `from` lies inside (`page_cache_next_miss`).
     fn next_hole(&self, file: FileId, from: PageIndex, most: Pages) -> Option<PageIndex> {
         let mapping = &self.file(file).mapping;
         let Some(first) = mapping.find(from) else { return Some(from) };
@@ -296,17 +296,14 @@ impl<E: Env> World<E> {
             } else {
                 self.add_for_readahead(file, at, order)
             };
-            match added {
-                Some(folio) => {
-                    if mark == Some(at) {
-                        self.raise(folio, FolioFlags::READAHEAD);
-                    }
-                    batch.push(folio);
+            if let Some(folio) = added {
+                if mark == Some(at) {
+                    self.raise(folio, FolioFlags::READAHEAD);
                 }
-                None => {
-                    self.read_batch(file, &batch, true);
-                    batch.clear();
-                }
+                batch.push(folio);
+            } else {
+                self.read_batch(file, &batch, true);
+                batch.clear();
             }
             at += step;
         }

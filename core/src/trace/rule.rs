@@ -3,7 +3,8 @@
 //!
 //! In a sentence `{n}` is input n as a number, `{nb}` as bytes for people, `{nx}` in hex, `{ns}` as
 //! the sector of a device byte, `{nt}` as a mapping type, `{nr}` as the reason a bio ended, `{no}`
-//! as an operation, `{nd}` as a result, `{nl}` and `{nh}` its low and high half; `{na}` is all or none, `{np}` the end of the bio before.
+//! as an operation, `{nd}` as a result, `{nl}` and `{nh}` its low and high half; `{na}` is all or
+//! none, `{np}` the end of the bio before.
 
 use super::step::Grain;
 use crate::block::bio::BioEnd;

@@ -1,5 +1,5 @@
-//! Which fields of a golden the engine agrees with. A field is one list of one step, and counts only
-//! when expected or got is not empty.
+//! Which fields of a golden the engine agrees with. A field is one list of one step, and counts
+//! only when expected or got is not empty.
 
 use super::execute::Outcome;
 use super::golden::{BioRow, Golden, Unstable};

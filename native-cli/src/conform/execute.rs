@@ -143,8 +143,8 @@ fn range_of(off: u64, len: u64) -> FileRange {
     FileRange::between(Pos::new(off), Pos::new(off.saturating_add(len)))
 }
 
-/// Gives the provider of a file what writeback may see in a step: the extents after it, as unwritten
-/// blocks where there was nothing written before.
+/// Gives the provider of a file what writeback may see in a step: the extents after it, as
+/// unwritten blocks where there was nothing written before.
 fn prepare(
     engine: &Engine<Traced>,
     file: usize,

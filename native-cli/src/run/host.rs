@@ -40,8 +40,6 @@ pub(super) struct Real<'a> {
     done: Vec<Done>,
     flushes: Vec<(u64, FlushId)>,
     next_flush: u64,
-    /// An effect ended when it was started: the engine can go on without waiting.
-    ended_at_once: bool,
     failure: Option<Failure>,
 }
 
@@ -56,7 +54,6 @@ impl<'a> Real<'a> {
             done: Vec::new(),
             flushes: Vec::new(),
             next_flush: 0,
-            ended_at_once: false,
             failure: None,
         })
     }
@@ -86,14 +83,10 @@ impl<E: Env<Frames = Arena>> Host<E> for Real<'_> {
             Effect::SetSize(id, _, size) => {
                 let result = self.target.set_size(size);
                 engine.handle_flush_end(id, result);
-                self.ended_at_once = true;
             }
         }
     }
     fn wait(&mut self, engine: &Engine<E>) -> bool {
-        if std::mem::take(&mut self.ended_at_once) {
-            return true;
-        }
         if self.target.pending() == 0 {
             return false;
         }
