@@ -11,6 +11,7 @@ use crate::counters::Counters;
 use crate::errno::Errno;
 use crate::frames::{UserDest, UserSource};
 use crate::fs::Provider;
+use crate::ops::advise::Advice;
 use crate::ops::{OpKind, OpResult};
 use crate::trace::step::Context;
 use crate::units::{BioId, Bytes, FileId, FileRange, OpId, Pos, TaskId, Time};
@@ -25,6 +26,15 @@ use core::task::{Context as PollContext, Poll, Waker};
 pub struct WriteFlags {
     /// Return only when the bytes are durable (`RWF_DSYNC`).
     pub dsync: bool,
+    /// Write the bytes back at once and drop the folios made for them (`RWF_DONTCACHE`).
+    pub dontcache: bool,
+}
+
+/// How a read is to be done.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct ReadFlags {
+    /// Drop the folios made for it once they were copied (`RWF_DONTCACHE`).
+    pub dontcache: bool,
 }
 
 /// The engine.
@@ -121,10 +131,11 @@ impl<E: Env> Engine<E> {
         file: FileId,
         pos: Pos,
         dest: &mut dyn UserDest,
+        flags: ReadFlags,
     ) -> OpResult {
         let len = dest.len();
         let cx = self.begin(OpKind::Pread, task, file, pos, len);
-        let result = crate::ops::read::pread(&cx, file, pos, dest).await;
+        let result = crate::ops::read::pread(&cx, file, pos, dest, flags).await;
         finish(&cx, result)
     }
     /// Writes `source` at `pos`; how many bytes were written.
@@ -138,14 +149,30 @@ impl<E: Env> Engine<E> {
     ) -> OpResult {
         let kind = if flags.dsync { OpKind::PwriteDsync } else { OpKind::Pwrite };
         let cx = self.begin(kind, task, file, pos, source.len());
-        let mut result = crate::ops::write::pwrite(&cx, file, pos, source).await;
+        let mut result = crate::ops::write::pwrite(&cx, file, pos, source, flags).await;
         if let (true, Ok(written)) = (flags.dsync, result)
             && !written.is_zero()
         {
             let range = FileRange::between(pos, pos + written);
             result = crate::ops::sync::sync_file(&cx, file, range).await.map(|()| written);
         }
+        if let (true, Ok(written)) = (flags.dontcache, result) {
+            let range = FileRange::between(pos, pos + written);
+            crate::ops::sync::kick(&cx, file, range).await;
+        }
         finish(&cx, result)
+    }
+    /// Takes advice about a range of a file.
+    pub async fn fadvise(
+        &self,
+        task: TaskId,
+        file: FileId,
+        range: FileRange,
+        advice: Advice,
+    ) -> OpResult {
+        let cx = self.begin(OpKind::Fadvise, task, file, range.start(), range.len());
+        let result = crate::ops::advise::fadvise(&cx, file, range, advice).await;
+        finish(&cx, result.map(|()| Bytes::ZERO))
     }
     /// Makes the file durable; with `data_only`, its data and what is needed to read it.
     pub async fn fsync(&self, task: TaskId, file: FileId, data_only: bool) -> OpResult {

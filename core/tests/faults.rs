@@ -7,7 +7,7 @@ use folioscope_core::behaviour::{Behaviours, DirtyTracking};
 use folioscope_core::block::bio::BioOp;
 use folioscope_core::counters::Counter;
 use folioscope_core::device::sim::BioFault;
-use folioscope_core::engine::{BoxedOp, WriteFlags, drive, drive_all};
+use folioscope_core::engine::{BoxedOp, ReadFlags, WriteFlags, drive, drive_all};
 use folioscope_core::errno::Errno;
 use folioscope_core::frames::{BadAfter, Fill};
 use folioscope_core::ops::OpResult;
@@ -62,7 +62,13 @@ fn a_failed_dsync_write_says_so_itself() {
     let mut rig = rig(Kind::BlockDev);
     rig.sim.add_fault(fail(BioOp::Write, 0, 1));
     let mut source = Fill { byte: 1, len: Bytes::new(64) };
-    let op = rig.engine.pwrite(TASK, rig.file, Pos::ZERO, &mut source, WriteFlags { dsync: true });
+    let op = rig.engine.pwrite(
+        TASK,
+        rig.file,
+        Pos::ZERO,
+        &mut source,
+        WriteFlags { dsync: true, ..WriteFlags::default() },
+    );
     assert_eq!(drive(&rig.engine, &mut rig.sim, op), Ok(OpResult(Err(Errno::Io))));
     assert_eq!(fsync(&mut rig), OpResult(Ok(Bytes::ZERO)));
 }
@@ -87,7 +93,7 @@ fn a_failed_read_is_an_error_and_the_next_one_tries_again() {
     rig.sim.add_fault(fail(BioOp::Read, 0, 2));
     let mut buffer = [0; 10];
     let mut dest = buffer.as_mut_slice();
-    let op = rig.engine.pread(TASK, rig.file, Pos::ZERO, &mut dest);
+    let op = rig.engine.pread(TASK, rig.file, Pos::ZERO, &mut dest, ReadFlags::default());
     assert_eq!(drive(&rig.engine, &mut rig.sim, op), Ok(OpResult(Err(Errno::Io))));
     assert_eq!(rig.read(0, 10), vec![5; 10]);
 }

@@ -127,6 +127,8 @@ pub struct BioHead {
     pub unwritten: bool,
     /// The blocks were shared and go to new space.
     pub shared: bool,
+    /// Its folios are to be dropped from the cache when it ends.
+    pub dontcache: bool,
     /// Whose file.
     pub file: FileId,
 }
@@ -140,6 +142,7 @@ impl BioHead {
             | u64::from(self.fua) << 4
             | u64::from(self.unwritten) << 5
             | u64::from(self.shared) << 6
+            | u64::from(self.dontcache) << 7
             | u64::from(self.file.get()) << 32
     }
     /// From a word; none for 0.
@@ -152,6 +155,7 @@ impl BioHead {
             fua: bit(4),
             unwritten: bit(5),
             shared: bit(6),
+            dontcache: bit(7),
             file: FileId::new((word >> 32) as u32),
         })
     }

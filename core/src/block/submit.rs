@@ -227,6 +227,14 @@ impl<E: Env> World<E> {
         let (file, index) = (folio.file(), folio.index);
         self.file_mut(file).mapping.set_tag(Tag::Writeback, index, false);
         self.step(Rule::WritebackEnds, [self.folio_pos(id).get(), 0, 0, 0]);
+        self.drop_behind(id);
+    }
+    /// Takes a folio that is to be dropped behind its I/O out of the cache, if it is clean and nobody
+    /// uses it (`folio_end_dropbehind`).
+    pub(crate) fn drop_behind(&mut self, id: FolioId) {
+        if self.has(id, FolioFlags::DROPBEHIND) && self.is_idle(id) {
+            self.remove_folio(id);
+        }
     }
     /// Drops the records of what `task` had finished before, so that the picture shows the present.
     pub(crate) fn retire(&mut self, task: TaskId) {

@@ -108,6 +108,20 @@ impl Provider {
             Self::Scripted(fs) => fs.map_mut().convert(range),
         }
     }
+    /// The bytes that live with the inode.
+    pub fn inline_bytes(&self) -> &[u8] {
+        match self {
+            Self::BlockDev(_) | Self::Extents(_) => &[],
+            Self::Scripted(fs) => fs.inline().1,
+        }
+    }
+    /// The position of the first of them.
+    pub fn inline_start(&self) -> Pos {
+        match self {
+            Self::BlockDev(_) | Self::Extents(_) => Pos::ZERO,
+            Self::Scripted(fs) => fs.inline().0,
+        }
+    }
     /// Whether a mapping still says the truth (`iomap_valid`).
     pub fn is_valid(&self, iomap: &Iomap) -> bool {
         match self {

@@ -26,12 +26,18 @@ pub struct Scripted {
     map: ExtentMap,
     answers: VecDeque<Answer>,
     unanswered: Vec<(Intent, Pos)>,
+    inline: (Pos, Vec<u8>),
 }
 
 impl Scripted {
     /// Nothing to replay yet.
     pub const fn new(geometry: Geometry) -> Self {
-        Self { map: ExtentMap::new(geometry), answers: VecDeque::new(), unanswered: Vec::new() }
+        Self {
+            map: ExtentMap::new(geometry),
+            answers: VecDeque::new(),
+            unanswered: Vec::new(),
+            inline: (Pos::ZERO, Vec::new()),
+        }
     }
     /// The extents that writeback sees.
     pub const fn map(&self) -> &ExtentMap {
@@ -40,6 +46,14 @@ impl Scripted {
     /// The extents that writeback sees, to be changed.
     pub const fn map_mut(&mut self) -> &mut ExtentMap {
         &mut self.map
+    }
+    /// Bytes that live with the inode, from a position on.
+    pub fn set_inline(&mut self, at: Pos, bytes: Vec<u8>) {
+        self.inline = (at, bytes);
+    }
+    /// Bytes that live with the inode, and where they begin.
+    pub fn inline(&self) -> (Pos, &[u8]) {
+        (self.inline.0, &self.inline.1)
     }
     /// The answers of the next operation; those left over are dropped.
     pub fn expect(&mut self, answers: impl IntoIterator<Item = Answer>) {

@@ -1,5 +1,6 @@
 //! Operations: what an application asks of the engine, each as a straight line like in the kernel.
 
+pub mod advise;
 pub(crate) mod life;
 pub(crate) mod read;
 pub mod readahead;
@@ -26,12 +27,21 @@ pub enum OpKind {
     Fdatasync,
     /// Make every file durable.
     Syncfs,
+    /// Say how a file will be used.
+    Fadvise,
 }
 
 impl OpKind {
     /// Every kind, in the order of its code.
-    pub const ALL: [Self; 6] =
-        [Self::Pread, Self::Pwrite, Self::PwriteDsync, Self::Fsync, Self::Fdatasync, Self::Syncfs];
+    pub const ALL: [Self; 7] = [
+        Self::Pread,
+        Self::Pwrite,
+        Self::PwriteDsync,
+        Self::Fsync,
+        Self::Fdatasync,
+        Self::Syncfs,
+        Self::Fadvise,
+    ];
     /// The code in deltas; never 0.
     pub const fn code(self) -> u64 {
         self as u64 + 1
@@ -43,7 +53,7 @@ impl OpKind {
     /// Whether it is about a range of bytes, and not a whole file.
     pub const fn has_range(self) -> bool {
         match self {
-            Self::Pread | Self::Pwrite | Self::PwriteDsync => true,
+            Self::Pread | Self::Pwrite | Self::PwriteDsync | Self::Fadvise => true,
             Self::Fsync | Self::Fdatasync | Self::Syncfs => false,
         }
     }
@@ -56,6 +66,7 @@ impl OpKind {
             Self::Fsync => "fsync",
             Self::Fdatasync => "fdatasync",
             Self::Syncfs => "syncfs",
+            Self::Fadvise => "fadvise",
         }
     }
 }

@@ -4,10 +4,10 @@ use super::write::lock_folio;
 use crate::block::bio::{BioEnd, BioHead, vecs_for};
 use crate::cache::folio::FolioFlags;
 use crate::counters::Counter;
-use crate::engine::Cx;
+use crate::engine::{Cx, ReadFlags};
 use crate::errno::Errno;
 use crate::frames::{FrameStore, UserDest};
-use crate::iomap::{Intent, Mapping};
+use crate::iomap::{Intent, Iomap, MapType, Mapping};
 use crate::trace::rule::Rule;
 use crate::units::{BioId, Bytes, DevAddr, FileId, FileRange, FolioId, Offset, PageIndex, Pos};
 use crate::world::{Env, Purpose, World};
@@ -21,12 +21,14 @@ pub(crate) async fn pread<E: Env>(
     file: FileId,
     pos: Pos,
     dest: &mut dyn UserDest,
+    flags: ReadFlags,
 ) -> Result<Bytes, Errno> {
     let asked = FileRange::new(pos, dest.len()).ok_or(Errno::Inval)?;
     let mut at = pos;
     let mut result = Ok(());
     while result.is_ok() && at < cx.with(|world| asked.intersect(world.whole(file))).end() {
         let rest = FileRange::between(at, asked.end());
+        cx.with(|world| world.file_mut(file).window.dropbehind = flags.dontcache);
         let batch = match folios_for_read(cx, file, rest).await {
             Ok(batch) => batch,
             Err(errno) => {
@@ -39,6 +41,11 @@ pub(crate) async fn pread<E: Env>(
             let part = FileRange::between(at, part.end());
             let (len, copied) = cx.with(|world| world.copy_out(folio, part, at.since(pos), dest));
             at += copied;
+            cx.with(|world| {
+                if flags.dontcache {
+                    world.drop_behind(folio);
+                }
+            });
             if copied < len {
                 result = Err(Errno::Fault);
                 break;
@@ -136,6 +143,7 @@ struct OpenBio {
 
 /// How far a batch of folios has been read.
 struct Filling<'a> {
+    file: FileId,
     folios: &'a [FolioId],
     /// The folio now filled, and how many of its bytes were submitted.
     next: usize,
@@ -210,7 +218,8 @@ impl<E: Env> World<E> {
         let (Some(first), Some(last)) = (folios.first(), folios.last()) else { return };
         let mut at = self.folio_pos(*first);
         let end = self.folio_range(*last).end();
-        let mut fill = Filling { folios, next: 0, submitted: Bytes::ZERO, open: None, readahead };
+        let mut fill =
+            Filling { file, folios, next: 0, submitted: Bytes::ZERO, open: None, readahead };
         while at < end {
             let rest = FileRange::between(at, end);
             let Ok(mapping) = self.begin(file, rest, Intent::Read) else { break };
@@ -246,6 +255,10 @@ impl<E: Env> World<E> {
         self.ensure_state(folio);
         let end = stop.min(whole.end());
         let mut at = from;
+        if mapping.source().kind == MapType::Inline {
+            self.fill_inline(fill.file, folio, mapping.source());
+            at = end;
+        }
         while at < end {
             let run = self.next_run(folio, FileRange::between(at, end));
             if run.is_empty() {
@@ -285,6 +298,21 @@ impl<E: Env> World<E> {
         } else if self.state(folio).is_some() && submitted < whole.len() {
             self.read_bytes_done(folio, whole.len() - submitted);
         }
+    }
+    /// Copies what lives with the inode, and zeroes behind it to the end of the folio
+    /// (`iomap_read_inline_data`).
+    fn fill_inline(&mut self, file: FileId, folio: FolioId, source: &Iomap) {
+        let whole = self.folio_range(folio);
+        let at = source.range.start();
+        let held = at.since(self.file(file).provider.inline_start()).get() as usize;
+        let data = self.file(file).provider.inline_bytes().get(held..).unwrap_or_default().to_vec();
+        let len = (data.len() as u64).min(FileRange::between(at, whole.end()).len().get());
+        let offset = Offset::ZERO + at.since(whole.start());
+        self.folio_bytes_mut(folio, offset, Bytes::new(len)).copy_from_slice(&data[..len as usize]);
+        let end = Offset::ZERO + whole.len();
+        self.zero_bytes(folio, offset + Bytes::new(len), end);
+        self.set_range_uptodate(folio, offset, end.since(offset));
+        self.step(Rule::InlineCopied, [at.get(), len, 0, 0]);
     }
     fn zero_run(&mut self, folio: FolioId, run: FileRange, kind: u64) {
         let offset = Offset::ZERO + run.start().since(self.folio_pos(folio));

@@ -35,6 +35,17 @@ impl ReadaheadLimits {
     }
 }
 
+/// How an application says that it will read a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pattern {
+    /// It does not say.
+    Normal,
+    /// In order: windows may be twice as large.
+    Sequential,
+    /// Out of order: exactly what is asked is read.
+    Random,
+}
+
 /// Where the readahead of an open file stands (`file_ra_state`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Window {
@@ -44,13 +55,25 @@ pub(crate) struct Window {
     order: Order,
     /// Where the last read ended; none before the first.
     pub(crate) previous: Option<Pos>,
+    /// How the application said that it will read.
+    pub(crate) pattern: Pattern,
+    /// The read that is under way wants its folios dropped behind it.
+    pub(crate) dropbehind: bool,
 }
 
 impl Default for Window {
     fn default() -> Self {
         let none = Pages::ZERO;
-        let (start, order) = (PageIndex::ZERO, Order::ZERO);
-        Self { start, size: none, lookahead: none, order, previous: None }
+        let (start, order, pattern) = (PageIndex::ZERO, Order::ZERO, Pattern::Normal);
+        Self {
+            start,
+            size: none,
+            lookahead: none,
+            order,
+            previous: None,
+            pattern,
+            dropbehind: false,
+        }
     }
 }
 
@@ -98,8 +121,16 @@ impl<E: Env> World<E> {
         ];
         self.step(rule, args);
     }
-    fn most_pages(&self, asked: Pages) -> Pages {
-        let ReadaheadLimits { window, io } = self.config.readahead;
+    /// Largest window of a file: twice the device's where reads are announced as sequential.
+    fn largest_window(&self, file: FileId) -> Pages {
+        let usual = self.config.readahead.window;
+        match self.file(file).window.pattern {
+            Pattern::Sequential => usual + usual,
+            Pattern::Normal | Pattern::Random => usual,
+        }
+    }
+    fn most_pages(&self, file: FileId, asked: Pages) -> Pages {
+        let (window, io) = (self.largest_window(file), self.config.readahead.io);
         if asked > window && io > window { asked.min(io) } else { window }
     }
     /// A read of `asked` pages found nothing at `index` (`page_cache_sync_ra`).
@@ -109,7 +140,11 @@ impl<E: Env> World<E> {
             self.force_readahead(file, index, Pages::new(1));
             return;
         }
-        let max = self.most_pages(asked);
+        if self.file(file).window.pattern == Pattern::Random {
+            self.force_readahead(file, index, asked);
+            return;
+        }
+        let max = self.most_pages(file, asked);
         let geometry = self.geometry();
         let previous =
             self.window(file).previous.map_or(u64::MAX, |pos| geometry.page_floor(pos).get());
@@ -143,7 +178,7 @@ impl<E: Env> World<E> {
             return;
         }
         self.lower(folio, FolioFlags::READAHEAD);
-        let max = self.most_pages(asked);
+        let max = self.most_pages(file, asked);
         let window = *self.window(file);
         let mark = (window.start + window.size).get().saturating_sub(window.lookahead.get());
         let expected = mark / pages.get() * pages.get();
@@ -206,7 +241,7 @@ impl<E: Env> World<E> {
             window.start.get(),
             pair(window.size.get(), u64::from(window.order.get())),
             window.lookahead.get(),
-            self.config.readahead.window.get(),
+            self.largest_window(file).get(),
         ];
         self.step(Rule::ReadaheadWindow, args);
         let Some(last) = self.last_page(file) else { return };
@@ -253,11 +288,14 @@ impl<E: Env> World<E> {
         order: Order,
     ) -> Option<FolioId> {
         let folio = self.add_folio(file, index, order).ok()?;
+        if self.file(file).window.dropbehind {
+            self.raise(folio, FolioFlags::DROPBEHIND);
+        }
         self.step(Rule::FolioMadeForRead, [u64::from(order.get()), index.get(), 0, 0]);
         Some(folio)
     }
     /// Reads exactly what is asked, in pieces (`force_page_cache_ra`).
-    fn force_readahead(&mut self, file: FileId, index: PageIndex, asked: Pages) {
+    pub(crate) fn force_readahead(&mut self, file: FileId, index: PageIndex, asked: Pages) {
         let ReadaheadLimits { window, io } = self.config.readahead;
         let mut left = asked.min(window.max(io).max(Pages::new(1)));
         let chunk = Pages::new((FORCED_CHUNK_BYTES / self.geometry().page_size().get()).max(1));

@@ -36,6 +36,13 @@ pub(crate) async fn write_and_wait<E: Env>(
     written
 }
 
+/// Starts writing what is dirty in a range, without waiting (`filemap_fdatawrite_range_kick`).
+/// Errors show at the next fsync.
+pub(crate) async fn kick<E: Env>(cx: &Cx<'_, E>, file: FileId, range: FileRange) {
+    let walk = Walk { file, range, mode: SyncMode::None, worker: false };
+    let _told_at_the_next_fsync = writeback::write_pages(cx, walk).await;
+}
+
 /// Every dirty file, oldest first, as the flusher writes them; then waits for all and flushes once.
 pub(crate) async fn sync_all<E: Env>(cx: &Cx<'_, E>) -> Result<(), Errno> {
     let all = FileRange::between(Pos::ZERO, Pos::new(crate::units::MAX_POS));

@@ -6,7 +6,7 @@ use crate::block::bio::{BioEnd, BioHead, BioOp, BioState};
 use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
 use crate::counters::Counter;
-use crate::engine::Cx;
+use crate::engine::{Cx, WriteFlags};
 use crate::errno::Errno;
 use crate::frames::UserSource;
 use crate::iomap::{Intent, MapType, Mapping};
@@ -23,6 +23,7 @@ pub(crate) async fn pwrite<E: Env>(
     file: FileId,
     pos: Pos,
     source: &mut dyn UserSource,
+    flags: WriteFlags,
 ) -> Result<Bytes, Errno> {
     let len = source.len();
     let range = FileRange::new(pos, len).ok_or(Errno::Inval)?;
@@ -40,7 +41,8 @@ pub(crate) async fn pwrite<E: Env>(
         let before = at;
         let status = match cx.with(|world| world.begin(file, rest, Intent::Write)) {
             Ok(mapping) => {
-                let status = write_mapping(cx, file, &mapping, range, &mut at, source).await;
+                let status =
+                    write_mapping(cx, file, &mapping, range, &mut at, (source, flags)).await;
                 cx.with(|world| world.end_mapping(file, &mapping, rest, at));
                 status
             }
@@ -73,7 +75,7 @@ async fn write_mapping<E: Env>(
     mapping: &Mapping,
     range: FileRange,
     at: &mut Pos,
-    source: &mut dyn UserSource,
+    (source, flags): (&mut dyn UserSource, WriteFlags),
 ) -> Result<Progress, Errno> {
     let (page, mut chunk) = cx.with(|world| (world.geometry().page_size(), world.write_chunk()));
     let mut shorter: Option<Bytes> = None;
@@ -97,7 +99,8 @@ async fn write_mapping<E: Env>(
         if present.is_zero() {
             return Err(Errno::Fault);
         }
-        let Some(folio) = write_begin(cx, file, mapping, pos, bytes).await? else {
+        let Some(folio) = write_begin(cx, file, mapping, pos, (bytes, flags.dontcache)).await?
+        else {
             return Ok(Progress::Stale);
         };
         let (copied, asked, accepted) = cx.with(|world| {
@@ -134,9 +137,9 @@ pub(crate) async fn write_begin<E: Env>(
     file: FileId,
     mapping: &Mapping,
     pos: Pos,
-    bytes: Bytes,
+    (bytes, dontcache): (Bytes, bool),
 ) -> Result<Option<FolioId>, Errno> {
-    let folio = get_folio(cx, file, pos, bytes).await?;
+    let folio = get_folio(cx, file, pos, bytes, dontcache).await?;
     if !cx.with(|world| world.file(file).provider.is_valid(&mapping.iomap)) {
         cx.with(|world| world.unlock(folio));
         return Ok(None);
@@ -160,17 +163,27 @@ async fn get_folio<E: Env>(
     file: FileId,
     pos: Pos,
     hint: Bytes,
+    dontcache: bool,
 ) -> Result<FolioId, Errno> {
     loop {
         let index = cx.with(|world| world.geometry().page_floor(pos));
         let Some(folio) = cx.with(|world| world.file(file).mapping.find(index)) else {
-            return cx.with(|world| world.create_folio(file, index, hint));
+            return cx.with(|world| {
+                let folio = world.create_folio(file, index, hint)?;
+                if dontcache {
+                    world.raise(folio, FolioFlags::DROPBEHIND);
+                }
+                Ok(folio)
+            });
         };
         if !lock_folio(cx, file, index, folio).await {
             continue;
         }
         wait_if_stable(cx, folio).await;
         cx.with(|world| {
+            if !dontcache {
+                world.lower(folio, FolioFlags::DROPBEHIND);
+            }
             let order = u64::from(world.folios.at(folio).order.get());
             world.step(Rule::FolioFound, [index.get(), order, 0, 0]);
         });
@@ -305,6 +318,7 @@ impl<E: Env> World<E> {
             fua: false,
             unwritten: false,
             shared: false,
+            dontcache: false,
             file: self.folios.at(folio).file(),
         }
     }
@@ -461,9 +475,7 @@ impl<E: Env> World<E> {
             index += crate::units::Pages::new(1);
             let Some(folio) = found else { continue };
             let whole = self.folio_range(folio);
-            let busy = FolioFlags::LOCKED | FolioFlags::WRITEBACK | FolioFlags::DIRTY;
-            let free = self.folios.at(folio).flags.get() & busy.get() == 0;
-            if whole.start() >= from && free {
+            if whole.start() >= from && self.is_idle(folio) {
                 self.remove_folio(folio);
             } else if whole.start() < from {
                 let offset = Offset::ZERO + from.since(whole.start());

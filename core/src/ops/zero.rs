@@ -36,7 +36,9 @@ pub(crate) async fn zero_range<E: Env>(
             at = part.end();
             continue;
         }
-        let Some(folio) = write_begin(cx, file, &mapping, at, part.len()).await? else { continue };
+        let Some(folio) = write_begin(cx, file, &mapping, at, (part.len(), false)).await? else {
+            continue;
+        };
         at += cx.with(|world| {
             let start = world.folio_pos(folio);
             let offset = Offset::ZERO + part.start().since(start);

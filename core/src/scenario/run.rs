@@ -5,7 +5,7 @@ use crate::cache::frame_alloc::FramePolicy;
 use crate::counters::Counters;
 use crate::device::sim::{Sim, Timing, peek_bytes};
 use crate::device::store::Store;
-use crate::engine::{Engine, Stuck, WriteFlags, drive};
+use crate::engine::{Engine, ReadFlags, Stuck, WriteFlags, drive};
 use crate::frames::{Discard, Fill, HeapFrames};
 use crate::fs::blockdev::BlockDev;
 use crate::fs::extents::Extents;
@@ -114,11 +114,15 @@ fn run_op<E: Env>(engine: &Engine<E>, sim: &mut Sim, op: ScenarioOp) -> Result<O
     match op.action {
         Action::Pread(range) => {
             let mut dest = Discard(range.len());
-            drive(engine, sim, engine.pread(task, op.file, range.start(), &mut dest))
+            drive(
+                engine,
+                sim,
+                engine.pread(task, op.file, range.start(), &mut dest, ReadFlags::default()),
+            )
         }
         Action::Pwrite { range, byte, dsync } => {
             let mut source = Fill { byte, len: range.len() };
-            let flags = WriteFlags { dsync };
+            let flags = WriteFlags { dsync, ..WriteFlags::default() };
             drive(engine, sim, engine.pwrite(task, op.file, range.start(), &mut source, flags))
         }
         Action::Fsync => drive(engine, sim, engine.fsync(task, op.file, false)),

@@ -117,6 +117,7 @@ impl Builder {
             fua: false,
             unwritten: false,
             shared: false,
+            dontcache: false,
             file: FileId::new(0),
         };
         let addr = Sector::new(98_304).addr() + Bytes::new(pos);

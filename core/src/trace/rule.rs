@@ -166,6 +166,8 @@ rules! {
     ReadaheadWindow = 58, Function, "page_cache_ra_order", "window: {1l} pages from page {0} in folios of order {1h} at most, the mark {2} pages before its end";
     /// Pages are read one by one.
     ReadaheadPages = 59, Function, "page_cache_ra_unbounded", "{1} pages from page {0} in the smallest folios, the mark {2} pages before their end (0 = none)";
+    /// Bytes that live with the inode.
+    InlineCopied = 60, Function, "iomap_read_inline_data", "{1b} at {0x} live with the inode: copied, the rest of the folio zeroed";
     /// Files of the world are opened.
     FileOpened = 53, Op, "open", "file {0} of {1b} is opened";
 }

@@ -3,6 +3,7 @@
 use super::{Ctx, SyncMode};
 use crate::behaviour::IoSizeClamp;
 use crate::block::bio::{BioEnd, BioHead, BioOp, MAX_BYTES, MAX_VECS};
+use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
 use crate::counters::Counter;
 use crate::errno::Errno;
@@ -84,7 +85,7 @@ impl<E: Env> World<E> {
         let args = |extra| [piece.start().get(), piece.len().get(), addr.get(), extra];
         let joined = match ctx.open {
             Some(open) => self
-                .can_add(ctx, open, piece, map, addr)
+                .can_add(ctx, open, id, piece, (map, addr))
                 .and_then(|()| self.add_to_bio(open, id, offset, piece.len(), MAX_VECS)),
             None => Err(BioEnd::Open),
         };
@@ -105,6 +106,7 @@ impl<E: Env> World<E> {
                     fua: false,
                     unwritten: map.kind == MapType::Unwritten,
                     shared: map.shared,
+                    dontcache: self.has(id, FolioFlags::DROPBEHIND),
                     file: ctx.walk.file,
                 };
                 let bio = self.new_bio(head, addr, crate::world::Purpose::Ioend);
@@ -123,9 +125,9 @@ impl<E: Env> World<E> {
         &self,
         ctx: &Ctx,
         open: BioId,
+        id: FolioId,
         piece: FileRange,
-        map: &Iomap,
-        addr: DevAddr,
+        (map, addr): (&Iomap, DevAddr),
     ) -> Result<(), BioEnd> {
         let bio = &self.bio(open).bio;
         if (bio.len + piece.len()).get() > MAX_BYTES {
@@ -135,6 +137,9 @@ impl<E: Env> World<E> {
             return Err(BioEnd::Boundary);
         }
         if bio.head.unwritten != (map.kind == MapType::Unwritten) || bio.head.shared != map.shared {
+            return Err(BioEnd::TypeDiffers);
+        }
+        if bio.head.dontcache != self.has(id, FolioFlags::DROPBEHIND) {
             return Err(BioEnd::TypeDiffers);
         }
         if bio.pos + bio.io_size != piece.start() {
@@ -175,7 +180,7 @@ impl<E: Env> World<E> {
     pub(crate) fn needs_worker(&self, id: BioId) -> bool {
         let bio = &self.bio(id).bio;
         let appends = bio.pos + bio.io_size > self.file(bio.head.file).disk_size;
-        bio.head.unwritten || bio.head.shared || appends
+        bio.head.unwritten || bio.head.shared || bio.head.dontcache || appends
     }
     /// The bytes of an ioend are on the device: blocks are converted, then the recorded size moves,
     /// and only then the folios leave writeback (`xfs_end_ioend`).

@@ -5,7 +5,7 @@
 use folioscope_core::behaviour::Behaviours;
 use folioscope_core::cache::frame_alloc::FramePolicy;
 use folioscope_core::device::sim::{Sim, Timing};
-use folioscope_core::engine::{Engine, WriteFlags, drive};
+use folioscope_core::engine::{Engine, ReadFlags, WriteFlags, drive};
 use folioscope_core::frames::{Fill, HeapFrames};
 use folioscope_core::fs::blockdev::BlockDev;
 use folioscope_core::fs::extents::Extents;
@@ -77,15 +77,20 @@ impl<S: Sink> Rig<S> {
     }
     pub fn write(&mut self, pos: u64, len: u64, byte: u8, dsync: bool) -> u64 {
         let mut source = Fill { byte, len: Bytes::new(len) };
-        let op =
-            self.engine.pwrite(TASK, self.file, Pos::new(pos), &mut source, WriteFlags { dsync });
+        let op = self.engine.pwrite(
+            TASK,
+            self.file,
+            Pos::new(pos),
+            &mut source,
+            WriteFlags { dsync, ..WriteFlags::default() },
+        );
         let done = drive(&self.engine, &mut self.sim, op).expect("nothing hangs");
         done.0.expect("writes succeed").get()
     }
     pub fn read(&mut self, pos: u64, len: u64) -> Vec<u8> {
         let mut buffer = vec![0xee; len as usize];
         let mut dest = buffer.as_mut_slice();
-        let op = self.engine.pread(TASK, self.file, Pos::new(pos), &mut dest);
+        let op = self.engine.pread(TASK, self.file, Pos::new(pos), &mut dest, ReadFlags::default());
         let done = drive(&self.engine, &mut self.sim, op).expect("nothing hangs");
         buffer.truncate(done.0.expect("reads succeed").get() as usize);
         buffer

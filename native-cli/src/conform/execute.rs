@@ -8,7 +8,7 @@ use super::setup;
 use folioscope_core::behaviour::Profile;
 use folioscope_core::cache::frame_alloc::FramePolicy;
 use folioscope_core::device::sim::{Sim, Timing};
-use folioscope_core::engine::{Engine, WriteFlags, drive};
+use folioscope_core::engine::{Engine, drive, settle};
 use folioscope_core::frames::{Discard, Fill, HeapFrames};
 use folioscope_core::fs::scripted::{Answer, Scripted};
 use folioscope_core::fs::{Provider, SpaceAllocator};
@@ -76,7 +76,12 @@ fn execute(golden: &Golden, steps: &[Step], layout: Option<&PerRun>) -> Result<O
     let mut extents: Vec<Vec<Extent>> = Vec::new();
     for name in &golden.files {
         let state = golden.before.get(name).ok_or_else(|| format!("`before` lacks {name}"))?;
-        engine.open(Pos::new(state.size), Provider::Scripted(Scripted::new(geometry)));
+        let mut provider = Scripted::new(geometry);
+        if let Some(inline) = state.extents.iter().find(|extent| extent.state == "inline") {
+            let start = (inline.off as usize).min(held[name].len());
+            provider.set_inline(Pos::new(inline.off), held[name][start..].to_vec());
+        }
+        engine.open(Pos::new(state.size), Provider::Scripted(provider));
         store(&mut sim, &held[name], &state.extents);
         extents.push(state.extents.clone());
     }
@@ -157,7 +162,11 @@ fn prepare(
         for extent in after {
             let range = range_of(extent.off, extent.len);
             let addr = extent.sector.map(|sector| Sector::new(sector).addr());
-            let state = if addr.is_none() { MapType::Delalloc } else { MapType::Unwritten };
+            let state = match (addr, extent.state.as_str()) {
+                (None, "inline") => MapType::Inline,
+                (None, _) => MapType::Delalloc,
+                (Some(_), _) => MapType::Unwritten,
+            };
             fs.map_mut().set(range, state, addr);
             for old in before.iter().filter(|old| old.state == "written") {
                 let same = range.intersect(range_of(old.off, old.len));
@@ -220,8 +229,8 @@ fn iomap(map: &Map) -> Iomap {
 fn derived(step: &Step, before: &[Extent], after: &[Extent]) -> Vec<Answer> {
     let (range, intent) = match &step.act {
         Act::Write { range, .. } => (*range, Intent::Write),
-        Act::Read(range) => (*range, Intent::Read),
-        Act::Fsync { .. } | Act::Syncfs | Act::Calls(_) => return Vec::new(),
+        Act::Read(range, _) => (*range, Intent::Read),
+        Act::Fsync { .. } | Act::Syncfs | Act::Fadvise(..) | Act::Calls(_) => return Vec::new(),
     };
     let held = |pos: Pos| {
         before
@@ -251,21 +260,25 @@ fn derived(step: &Step, before: &[Extent], after: &[Extent]) -> Vec<Answer> {
 
 fn act(engine: &Engine<Traced>, sim: &mut Sim, file: FileId, act: &Act) -> Result<(), String> {
     let done = match act {
-        Act::Write { range, byte, dsync } => {
+        Act::Write { range, byte, flags } => {
             let mut source = Fill { byte: *byte, len: range.len() };
-            let flags = WriteFlags { dsync: *dsync };
-            drive(engine, sim, engine.pwrite(TASK, file, range.start(), &mut source, flags))
+            drive(engine, sim, engine.pwrite(TASK, file, range.start(), &mut source, *flags))
         }
-        Act::Read(range) => {
+        Act::Read(range, flags) => {
             let mut dest = Discard(range.len());
-            drive(engine, sim, engine.pread(TASK, file, range.start(), &mut dest))
+            drive(engine, sim, engine.pread(TASK, file, range.start(), &mut dest, *flags))
         }
         Act::Fsync { data_only } => drive(engine, sim, engine.fsync(TASK, file, *data_only)),
         Act::Syncfs => drive(engine, sim, engine.syncfs(TASK)),
+        Act::Fadvise(range, advice) => {
+            drive(engine, sim, engine.fadvise(TASK, file, *range, *advice))
+        }
         Act::Calls(calls) => {
             return calls.iter().try_for_each(|call| self::act(engine, sim, file, call));
         }
     };
-    // An error of the operation itself shows as a difference in what it did.
+    // The capture waited until nothing was in flight. An error of the operation itself shows as a
+    // difference in what it did.
+    settle(engine, sim);
     done.map(drop).map_err(|stuck| stuck.to_string())
 }

@@ -1,8 +1,11 @@
 //! The operations of a golden as the engine executes them, and what of them it does not have yet.
 
 use super::golden::{Golden, Op};
+use folioscope_core::engine::{ReadFlags, WriteFlags};
+use folioscope_core::ops::advise::Advice;
+use folioscope_core::ops::readahead::Pattern;
 use folioscope_core::scenario::size::parse_size;
-use folioscope_core::units::{Bytes, FileRange, Pos};
+use folioscope_core::units::{Bytes, FileRange, MAX_POS, Pos};
 
 /// Largest file that `pre_read` reads.
 const MAX_PRE_READ: u64 = 1 << 30;
@@ -20,13 +23,14 @@ pub(super) enum Act {
     Write {
         range: FileRange,
         byte: u8,
-        dsync: bool,
+        flags: WriteFlags,
     },
-    Read(FileRange),
+    Read(FileRange, ReadFlags),
     Fsync {
         data_only: bool,
     },
     Syncfs,
+    Fadvise(FileRange, Advice),
     /// Several calls that one program made.
     Calls(Vec<Act>),
 }
@@ -36,18 +40,20 @@ pub(super) fn missing(golden: &Golden) -> Option<String> {
     if golden.page_size != 4096 {
         return Some(format!("pages of {} bytes", golden.page_size));
     }
-    if golden.fs.kind != "xfs" {
+    if !matches!(golden.fs.kind.as_str(), "xfs" | "erofs") {
         return Some(format!("{} mappings", golden.fs.kind));
     }
     golden.ops.iter().find_map(|op| missing_op(golden, op))
 }
 
 fn missing_op(golden: &Golden, op: &Op) -> Option<String> {
-    let odd = op.flag_words().into_iter().find(|word| word != "dsync");
+    let known: &[&str] = if op.name == "pwrite" { &["dsync", "dontcache"] } else { &["dontcache"] };
+    let odd = op.flag_words().into_iter().find(|word| !known.contains(&word.as_str()));
     match op.name.as_str() {
         "pwrite" => odd.map(|word| format!("pwrite with the flag {word}")),
         "pread" => odd.map(|word| format!("pread with the flag {word}")),
         "fsync" | "fdatasync" | "syncfs" => None,
+        "fadvise" => advice(op).is_none().then(|| format!("the advice {}", advice_word(op))),
         "fio" => {
             let calls = fio_calls(golden, op);
             calls
@@ -56,6 +62,21 @@ fn missing_op(golden: &Golden, op: &Op) -> Option<String> {
                 .map(|call| format!("fio's call {}", call.0))
         }
         other => Some(format!("the operation {other}")),
+    }
+}
+
+fn advice_word(op: &Op) -> &str {
+    op.rest.get("advice").and_then(serde_json::Value::as_str).unwrap_or("")
+}
+
+fn advice(op: &Op) -> Option<Advice> {
+    match advice_word(op) {
+        "normal" => Some(Advice::Pattern(Pattern::Normal)),
+        "sequential" => Some(Advice::Pattern(Pattern::Sequential)),
+        "random" => Some(Advice::Pattern(Pattern::Random)),
+        "willneed" => Some(Advice::WillNeed),
+        "dontneed" => Some(Advice::DontNeed),
+        _ => None,
     }
 }
 
@@ -110,21 +131,30 @@ fn act(golden: &Golden, op: &Op, off: u64, rep: u64) -> Result<Act, String> {
         FileRange::new(Pos::new(off), Bytes::new(len))
             .ok_or_else(|| format!("{} of {len} bytes at {off} ends beyond any file", op.name))
     };
+    let has = |flag: &str| op.flag_words().iter().any(|word| word == flag);
     Ok(match op.name.as_str() {
         "pwrite" => Act::Write {
             range: range(off, op.len)?,
             byte: byte_of(op.fill, rep),
-            dsync: op.flag_words().iter().any(|word| word == "dsync"),
+            flags: WriteFlags { dsync: has("dsync"), dontcache: has("dontcache") },
         },
-        "pread" => Act::Read(range(off, op.len)?),
+        "pread" => Act::Read(range(off, op.len)?, ReadFlags { dontcache: has("dontcache") }),
+        "fadvise" => {
+            // Without a length, to the end of the file.
+            let len = if op.len == 0 { MAX_POS - off } else { op.len };
+            let advice = advice(op).ok_or_else(|| format!("the advice {}", advice_word(op)))?;
+            Act::Fadvise(range(off, len)?, advice)
+        }
         "fsync" | "fdatasync" => Act::Fsync { data_only: op.name == "fdatasync" },
         "syncfs" => Act::Syncfs,
         "fio" => {
             let byte = fio_byte(op);
             let call = |(name, off, len): (String, u64, u64)| {
                 Ok(match name.as_str() {
-                    "pread" => Act::Read(range(off, len)?),
-                    "pwrite" => Act::Write { range: range(off, len)?, byte, dsync: false },
+                    "pread" => Act::Read(range(off, len)?, ReadFlags::default()),
+                    "pwrite" => {
+                        Act::Write { range: range(off, len)?, byte, flags: WriteFlags::default() }
+                    }
                     _ => Act::Fsync { data_only: name == "fdatasync" },
                 })
             };

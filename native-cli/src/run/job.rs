@@ -9,7 +9,7 @@ use crate::error::{Failure, Outcome};
 use crate::target::memory::Arena;
 use folioscope_core::cache::frame_alloc::FramePolicy;
 use folioscope_core::counters::{Counter, Counters};
-use folioscope_core::engine::{Engine, WriteFlags, drive, settle};
+use folioscope_core::engine::{Engine, ReadFlags, WriteFlags, drive, settle};
 use folioscope_core::frames::Discard;
 use folioscope_core::fs::blockdev::BlockDev;
 use folioscope_core::fs::{Provider, SpaceAllocator};
@@ -185,7 +185,8 @@ impl<'a, S: JobSink, H: JobHost<Native<S>>> Running<'a, S, H> {
             let n = Bytes::new(CHUNK.min(len.get() - at));
             let (engine, host) = (&self.engine, &mut self.host);
             let mut nowhere = Discard(n);
-            let read = engine.pread(TASK, self.file, Pos::new(at), &mut nowhere);
+            let read =
+                engine.pread(TASK, self.file, Pos::new(at), &mut nowhere, ReadFlags::default());
             let done = block_on(engine, host, read)?;
             check("pre_read", Pos::new(at), n, done)?;
             at += n.get();
@@ -237,7 +238,7 @@ impl<'a, S: JobSink, H: JobHost<Native<S>>> Running<'a, S, H> {
             JobOp::Pread { pos, len } => {
                 let engine = &self.engine;
                 let mut data = &mut self.data[..];
-                let read = engine.pread(TASK, self.file, pos, &mut data);
+                let read = engine.pread(TASK, self.file, pos, &mut data, ReadFlags::default());
                 let (done, time) = timed(engine, &mut self.host, read)?;
                 check("read", pos, len, done)?;
                 self.report.reads.record(time);
@@ -308,7 +309,8 @@ impl<'a, S: JobSink, H: JobHost<Native<S>>> Running<'a, S, H> {
             let n = CHUNK.min(size - at as u64);
             found.resize(at + n as usize, 0);
             let (engine, mut part) = (&self.engine, &mut found[at..]);
-            let read = engine.pread(TASK, self.file, Pos::new(at as u64), &mut part);
+            let read =
+                engine.pread(TASK, self.file, Pos::new(at as u64), &mut part, ReadFlags::default());
             let done = block_on(engine, &mut self.host, read)?;
             check("read", Pos::new(at as u64), Bytes::new(n), done)?;
         }

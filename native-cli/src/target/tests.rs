@@ -44,6 +44,7 @@ fn bio(id: u32, op: BioOp, addr: u64, parts: &[(u64, u64, u64)]) -> Bio {
         fua: false,
         unwritten: false,
         shared: false,
+        dontcache: false,
         file: FileId::new(0),
     };
     Bio {
