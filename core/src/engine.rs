@@ -12,6 +12,7 @@ use crate::errno::Errno;
 use crate::frames::{UserDest, UserSource};
 use crate::fs::Provider;
 use crate::ops::advise::Advice;
+use crate::ops::mmap::{MemAdvice, MemoryMap};
 use crate::ops::{OpKind, OpResult};
 use crate::trace::step::Context;
 use crate::units::{BioId, Bytes, FileId, FileRange, OpId, Pos, TaskId, Time};
@@ -173,6 +174,19 @@ impl<E: Env> Engine<E> {
         let cx = self.begin(OpKind::Fadvise, task, file, range.start(), range.len());
         let result = crate::ops::advise::fadvise(&cx, file, range, advice).await;
         finish(&cx, result.map(|()| Bytes::ZERO))
+    }
+    /// Reads a range through a shared mapping of the file, page by page.
+    pub async fn mmap_load(&self, task: TaskId, file: FileId, range: FileRange) -> OpResult {
+        let cx = self.begin(OpKind::MmapLoad, task, file, range.start(), range.len());
+        finish(&cx, crate::ops::mmap::load(&cx, file, range).await)
+    }
+    /// Takes advice about the mapping of a file (`madvise` over all of it).
+    pub fn madvise(&self, file: FileId, advice: MemAdvice) {
+        self.world.borrow_mut().file_mut(file).memory_map.advice = advice;
+    }
+    /// Unmaps the file.
+    pub fn munmap(&self, file: FileId) {
+        self.world.borrow_mut().file_mut(file).memory_map = MemoryMap::default();
     }
     /// Makes the file durable; with `data_only`, its data and what is needed to read it.
     pub async fn fsync(&self, task: TaskId, file: FileId, data_only: bool) -> OpResult {

@@ -15,6 +15,7 @@ use crate::frames::FrameStore;
 use crate::fs::{Provider, SpaceAllocator};
 use crate::geometry::Geometry;
 use crate::iomap::Iomap;
+use crate::ops::mmap::MemoryMap;
 use crate::ops::readahead::{ReadaheadLimits, Window};
 use crate::ops::{OpKind, OpResult};
 use crate::trace::delta::{Delta, DeltaKind};
@@ -81,6 +82,7 @@ pub struct Inode {
     /// When it last went from clean to dirty.
     pub(crate) dirtied: Option<u64>,
     pub(crate) window: Window,
+    pub(crate) memory_map: MemoryMap,
 }
 
 /// Why a bio exists: decides what its completion does.
@@ -332,6 +334,7 @@ impl<E: Env> World<E> {
             reported: 0,
             dirtied: None,
             window: Window::default(),
+            memory_map: MemoryMap::default(),
         });
         self.note(DeltaKind::FileOpen, id.get(), 0, 0, 1);
         self.set_size(id, size);

@@ -91,7 +91,9 @@ impl<E: Env> World<E> {
         self.note(DeltaKind::FolioPfn, id.get(), 0, folio.pfn().get(), 0);
         let place = Place { file: folio.file(), index: folio.index, order: folio.order };
         self.note(DeltaKind::FolioPlace, id.get(), 0, place.pack(), ABSENT);
-        self.file_mut(folio.file()).mapping.remove(folio.index);
+        let inode = self.file_mut(folio.file());
+        inode.mapping.remove(folio.index);
+        inode.memory_map.unmap(folio.index, folio.end_index());
         self.folios.remove(id.get());
         self.pfns.release(folio.pfn(), folio.order);
         self.memory.release(folio.pfn(), folio.order.pages());

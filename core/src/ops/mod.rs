@@ -2,6 +2,7 @@
 
 pub mod advise;
 pub(crate) mod life;
+pub mod mmap;
 pub(crate) mod read;
 pub mod readahead;
 pub(crate) mod sync;
@@ -29,11 +30,13 @@ pub enum OpKind {
     Syncfs,
     /// Say how a file will be used.
     Fadvise,
+    /// Read through a shared mapping of the file.
+    MmapLoad,
 }
 
 impl OpKind {
     /// Every kind, in the order of its code.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Pread,
         Self::Pwrite,
         Self::PwriteDsync,
@@ -41,6 +44,7 @@ impl OpKind {
         Self::Fdatasync,
         Self::Syncfs,
         Self::Fadvise,
+        Self::MmapLoad,
     ];
     /// The code in deltas; never 0.
     pub const fn code(self) -> u64 {
@@ -53,7 +57,7 @@ impl OpKind {
     /// Whether it is about a range of bytes, and not a whole file.
     pub const fn has_range(self) -> bool {
         match self {
-            Self::Pread | Self::Pwrite | Self::PwriteDsync | Self::Fadvise => true,
+            Self::Pread | Self::Pwrite | Self::PwriteDsync | Self::Fadvise | Self::MmapLoad => true,
             Self::Fsync | Self::Fdatasync | Self::Syncfs => false,
         }
     }
@@ -67,6 +71,7 @@ impl OpKind {
             Self::Fdatasync => "fdatasync",
             Self::Syncfs => "syncfs",
             Self::Fadvise => "fadvise",
+            Self::MmapLoad => "mmap load",
         }
     }
 }

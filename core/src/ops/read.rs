@@ -89,7 +89,7 @@ async fn folios_for_read<E: Env>(
         };
         let at = cx.with(|world| world.folios.at(last).index);
         if cx.with(|world| world.has(last, FolioFlags::READAHEAD)) {
-            cx.with(|world| world.async_readahead(file, last, end.since(at)));
+            cx.with(|world| world.async_readahead(file, last, at, end.since(at)));
         }
         let part = FileRange::between(
             rest.start(),
@@ -103,7 +103,7 @@ async fn folios_for_read<E: Env>(
 
 /// Waits until what `part` wants of a folio is valid, reading it if nobody does; false if it left
 /// its place meanwhile (`filemap_update_page`).
-async fn make_readable<E: Env>(
+pub(crate) async fn make_readable<E: Env>(
     cx: &Cx<'_, E>,
     file: FileId,
     index: PageIndex,
@@ -172,7 +172,7 @@ impl<E: Env> World<E> {
         batch
     }
     /// Readahead brought nothing: one folio of the smallest order (`filemap_create_folio`).
-    fn create_and_read(&mut self, file: FileId, pos: Pos) -> Result<(), Errno> {
+    pub(crate) fn create_and_read(&mut self, file: FileId, pos: Pos) -> Result<(), Errno> {
         let geometry = self.geometry();
         let order = geometry.min_order();
         let index = crate::geometry::Geometry::align_index(geometry.page_floor(pos), order);

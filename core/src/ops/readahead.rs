@@ -1,6 +1,7 @@
 //! Readahead: which window of pages is read before it is asked for, and in folios of which order
 //! (`mm/readahead.c` as of 6.17).
 
+use super::mmap::MemAdvice;
 use crate::cache::folio::FolioFlags;
 use crate::geometry::Geometry;
 use crate::trace::rule::Rule;
@@ -168,11 +169,14 @@ impl<E: Env> World<E> {
         self.read_window(file);
     }
     /// A read reached the marked folio (`page_cache_async_ra`).
-    pub(crate) fn async_readahead(&mut self, file: FileId, folio: FolioId, asked: Pages) {
-        let (index, pages) = {
-            let folio = self.folios.at(folio);
-            (folio.index, folio.order.pages())
-        };
+    pub(crate) fn async_readahead(
+        &mut self,
+        file: FileId,
+        folio: FolioId,
+        index: PageIndex,
+        asked: Pages,
+    ) {
+        let pages = self.folios.at(folio).order.pages();
         self.note_window(Rule::ReadaheadHit, file, index, asked);
         if self.config.readahead.window.is_zero() || self.has(folio, FolioFlags::WRITEBACK) {
             return;
@@ -197,6 +201,34 @@ impl<E: Env> World<E> {
         let aligned = end / align * align;
         let size = if aligned > start.get() { Pages::new(aligned - start.get()) } else { size };
         *self.window(file) = Window { start, size, lookahead: size, order, ..window };
+        self.read_window(file);
+    }
+    /// A fault found nothing at `index` (`do_sync_mmap_readahead`): it reads around itself, ahead, in
+    /// the largest folios, or not at all, as the mapping's advice says.
+    pub(crate) fn readahead_for_fault(&mut self, file: FileId, index: PageIndex) {
+        let window = self.config.readahead.window;
+        let old = *self.window(file);
+        let new = match self.file(file).memory_map.advice {
+            MemAdvice::Huge => {
+                let order = self.geometry().max_order();
+                let size = order.pages();
+                let start = Geometry::align_index(index, order);
+                Window { start, size: size + size, lookahead: size, order, ..old }
+            }
+            MemAdvice::Random => return,
+            MemAdvice::Sequential => {
+                self.sync_readahead(file, index, window);
+                return;
+            }
+            MemAdvice::Normal if window.is_zero() => return,
+            MemAdvice::Normal => {
+                let back = index.get().saturating_sub(window.get() / 2);
+                let lookahead = Pages::new(window.get() / 4);
+                let (start, order) = (PageIndex::new(back), Order::ZERO);
+                Window { start, size: window, lookahead, order, ..old }
+            }
+        };
+        *self.window(file) = new;
         self.read_window(file);
     }
     /// Cached pages just before `index`, up to `most`, as the kernel counts them: the folio that

@@ -168,6 +168,8 @@ rules! {
     ReadaheadPages = 59, Function, "page_cache_ra_unbounded", "{1} pages from page {0} in the smallest folios, the mark {2} pages before their end (0 = none)";
     /// Bytes that live with the inode.
     InlineCopied = 60, Function, "iomap_read_inline_data", "{1b} at {0x} live with the inode: copied, the rest of the folio zeroed";
+    /// Pages of a mapping became readable without a fault.
+    PageMapped = 61, Function, "filemap_map_pages", "{1} pages from page {0} on are mapped";
     /// Files of the world are opened.
     FileOpened = 53, Op, "open", "file {0} of {1b} is opened";
 }

@@ -230,7 +230,13 @@ fn derived(step: &Step, before: &[Extent], after: &[Extent]) -> Vec<Answer> {
     let (range, intent) = match &step.act {
         Act::Write { range, .. } => (*range, Intent::Write),
         Act::Read(range, _) => (*range, Intent::Read),
-        Act::Fsync { .. } | Act::Syncfs | Act::Fadvise(..) | Act::Calls(_) => return Vec::new(),
+        Act::Fsync { .. }
+        | Act::Syncfs
+        | Act::Fadvise(..)
+        | Act::MmapLoad(_)
+        | Act::Madvise(_)
+        | Act::Munmap
+        | Act::Calls(_) => return Vec::new(),
     };
     let held = |pos: Pos| {
         before
@@ -272,6 +278,15 @@ fn act(engine: &Engine<Traced>, sim: &mut Sim, file: FileId, act: &Act) -> Resul
         Act::Syncfs => drive(engine, sim, engine.syncfs(TASK)),
         Act::Fadvise(range, advice) => {
             drive(engine, sim, engine.fadvise(TASK, file, *range, *advice))
+        }
+        Act::MmapLoad(range) => drive(engine, sim, engine.mmap_load(TASK, file, *range)),
+        Act::Madvise(advice) => {
+            engine.madvise(file, *advice);
+            return Ok(());
+        }
+        Act::Munmap => {
+            engine.munmap(file);
+            return Ok(());
         }
         Act::Calls(calls) => {
             return calls.iter().try_for_each(|call| self::act(engine, sim, file, call));

@@ -3,6 +3,7 @@
 use super::golden::{Golden, Op};
 use folioscope_core::engine::{ReadFlags, WriteFlags};
 use folioscope_core::ops::advise::Advice;
+use folioscope_core::ops::mmap::MemAdvice;
 use folioscope_core::ops::readahead::Pattern;
 use folioscope_core::scenario::size::parse_size;
 use folioscope_core::units::{Bytes, FileRange, MAX_POS, Pos};
@@ -31,6 +32,9 @@ pub(super) enum Act {
     },
     Syncfs,
     Fadvise(FileRange, Advice),
+    MmapLoad(FileRange),
+    Madvise(MemAdvice),
+    Munmap,
     /// Several calls that one program made.
     Calls(Vec<Act>),
 }
@@ -53,6 +57,8 @@ fn missing_op(golden: &Golden, op: &Op) -> Option<String> {
         "pwrite" => odd.map(|word| format!("pwrite with the flag {word}")),
         "pread" => odd.map(|word| format!("pread with the flag {word}")),
         "fsync" | "fdatasync" | "syncfs" => None,
+        "mmap_read" | "munmap" => None,
+        "madvise" => mem_advice(op).is_none().then(|| format!("the advice {}", advice_word(op))),
         "fadvise" => advice(op).is_none().then(|| format!("the advice {}", advice_word(op))),
         "fio" => {
             let calls = fio_calls(golden, op);
@@ -67,6 +73,16 @@ fn missing_op(golden: &Golden, op: &Op) -> Option<String> {
 
 fn advice_word(op: &Op) -> &str {
     op.rest.get("advice").and_then(serde_json::Value::as_str).unwrap_or("")
+}
+
+fn mem_advice(op: &Op) -> Option<MemAdvice> {
+    match advice_word(op) {
+        "MADV_NORMAL" => Some(MemAdvice::Normal),
+        "MADV_RANDOM" => Some(MemAdvice::Random),
+        "MADV_SEQUENTIAL" => Some(MemAdvice::Sequential),
+        "MADV_HUGEPAGE" => Some(MemAdvice::Huge),
+        _ => None,
+    }
 }
 
 fn advice(op: &Op) -> Option<Advice> {
@@ -144,6 +160,11 @@ fn act(golden: &Golden, op: &Op, off: u64, rep: u64) -> Result<Act, String> {
             let len = if op.len == 0 { MAX_POS - off } else { op.len };
             let advice = advice(op).ok_or_else(|| format!("the advice {}", advice_word(op)))?;
             Act::Fadvise(range(off, len)?, advice)
+        }
+        "mmap_read" => Act::MmapLoad(range(off, op.len)?),
+        "munmap" => Act::Munmap,
+        "madvise" => {
+            Act::Madvise(mem_advice(op).ok_or_else(|| format!("the advice {}", advice_word(op)))?)
         }
         "fsync" | "fdatasync" => Act::Fsync { data_only: op.name == "fdatasync" },
         "syncfs" => Act::Syncfs,
