@@ -13,6 +13,7 @@ use crate::frames::{UserDest, UserSource};
 use crate::fs::Provider;
 use crate::ops::advise::Advice;
 use crate::ops::mmap::{MemAdvice, MemoryMap};
+use crate::ops::sync::RangeSync;
 use crate::ops::{OpKind, OpResult};
 use crate::trace::step::Context;
 use crate::units::{BioId, Bytes, FileId, FileRange, OpId, Pos, TaskId, Time};
@@ -179,6 +180,35 @@ impl<E: Env> Engine<E> {
     pub async fn mmap_load(&self, task: TaskId, file: FileId, range: FileRange) -> OpResult {
         let cx = self.begin(OpKind::MmapLoad, task, file, range.start(), range.len());
         finish(&cx, crate::ops::mmap::load(&cx, file, range).await)
+    }
+    /// Stores `byte` throughout a range through a shared mapping of the file.
+    pub async fn mmap_store(
+        &self,
+        task: TaskId,
+        file: FileId,
+        range: FileRange,
+        byte: u8,
+    ) -> OpResult {
+        let cx = self.begin(OpKind::MmapStore, task, file, range.start(), range.len());
+        finish(&cx, crate::ops::mmap::store(&cx, file, range, byte).await)
+    }
+    /// Makes the stores of a range durable (`msync` with `MS_SYNC`).
+    pub async fn msync(&self, task: TaskId, file: FileId, range: FileRange) -> OpResult {
+        let cx = self.begin(OpKind::Msync, task, file, range.start(), range.len());
+        let result = crate::ops::sync::sync_file(&cx, file, range).await;
+        finish(&cx, result.map(|()| Bytes::ZERO))
+    }
+    /// Writes a range back: see [`RangeSync`]. Neither sizes nor extents become durable by it.
+    pub async fn sync_file_range(
+        &self,
+        task: TaskId,
+        file: FileId,
+        range: FileRange,
+        flags: RangeSync,
+    ) -> OpResult {
+        let cx = self.begin(OpKind::SyncRange, task, file, range.start(), range.len());
+        let result = crate::ops::sync::sync_range(&cx, file, range, flags).await;
+        finish(&cx, result.map(|()| Bytes::ZERO))
     }
     /// Takes advice about the mapping of a file (`madvise` over all of it).
     pub fn madvise(&self, file: FileId, advice: MemAdvice) {

@@ -1,12 +1,16 @@
-//! Reading through a shared mapping of a whole file: what a page fault brings in
-//! (`filemap_fault`, `filemap_map_pages`).
+//! A shared mapping of a whole file: what a page fault brings in (`filemap_fault`,
+//! `filemap_map_pages`), and what the first store to a page makes dirty (`iomap_page_mkwrite`).
 
 use super::read::make_readable;
+use super::write::{lock_folio, wait_if_stable};
 use crate::cache::folio::FolioFlags;
+use crate::cache::ifs::Half;
+use crate::counters::Counter;
 use crate::engine::Cx;
 use crate::errno::Errno;
+use crate::iomap::Intent;
 use crate::trace::rule::Rule;
-use crate::units::{Bytes, FileId, FileRange, FolioId, PageIndex, Pages};
+use crate::units::{Bytes, FileId, FileRange, FolioId, Offset, PageIndex, Pages};
 use crate::world::{Env, World};
 use std::collections::BTreeSet;
 
@@ -31,6 +35,7 @@ pub enum MemAdvice {
 #[derive(Clone, Default, Debug)]
 pub(crate) struct MemoryMap {
     pages: BTreeSet<PageIndex>,
+    writable: BTreeSet<PageIndex>,
     pub(crate) advice: MemAdvice,
 }
 
@@ -39,6 +44,13 @@ impl MemoryMap {
     pub(crate) fn unmap(&mut self, first: PageIndex, end: PageIndex) {
         while let Some(page) = self.pages.range(first..end).next().copied() {
             self.pages.remove(&page);
+        }
+        self.protect(first, end);
+    }
+    /// The next store to a page of a folio faults again (`folio_mkclean`).
+    pub(crate) fn protect(&mut self, first: PageIndex, end: PageIndex) {
+        while let Some(page) = self.writable.range(first..end).next().copied() {
+            self.writable.remove(&page);
         }
     }
 }
@@ -49,28 +61,83 @@ pub(crate) async fn load<E: Env>(
     file: FileId,
     range: FileRange,
 ) -> Result<Bytes, Errno> {
-    let (mut index, end) = cx.with(|world| {
-        let geometry = world.geometry();
-        (geometry.page_floor(range.start()), geometry.page_ceil(range.end()))
-    });
+    let (mut index, end) = cx.with(|world| world.pages_of(range));
     while index < end {
-        let beyond = |world: &World<E>| world.geometry().page_pos(index) >= world.file(file).size;
-        if cx.with(|world| beyond(world)) {
+        if cx.with(|world| world.is_beyond(file, index)) {
             return Err(Errno::Fault);
         }
         if !cx.with(|world| world.file(file).memory_map.pages.contains(&index)) {
-            fault(cx, file, index).await?;
+            let around = cx.with(|world| world.map_around(file, index));
+            if !around {
+                fault(cx, file, index).await?;
+            }
         }
         index += Pages::new(1);
     }
     Ok(range.len())
 }
 
+/// Stores `byte` throughout a range. The first store to a page that is not writable reserves space
+/// for its whole folio, up to EOF, and makes the whole folio dirty.
+pub(crate) async fn store<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    range: FileRange,
+    byte: u8,
+) -> Result<Bytes, Errno> {
+    let (mut index, end) = cx.with(|world| world.pages_of(range));
+    while index < end {
+        if cx.with(|world| world.is_beyond(file, index)) {
+            return Err(Errno::Fault);
+        }
+        if !cx.with(|world| world.file(file).memory_map.writable.contains(&index)) {
+            make_writable(cx, file, index).await?;
+        }
+        cx.with(|world| world.store_in_page(file, index, range, byte));
+        index += Pages::new(1);
+    }
+    Ok(range.len())
+}
+
+/// Follows `iomap_page_mkwrite`.
+async fn make_writable<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    index: PageIndex,
+) -> Result<(), Errno> {
+    // A page that was mapped before becomes writable alone; a new one brings its whole folio.
+    let alone = cx.with(|world| world.file(file).memory_map.pages.contains(&index));
+    loop {
+        let folio = cx.with(|world| {
+            let mapped = world.file(file).memory_map.pages.contains(&index);
+            world.file(file).mapping.find(index).filter(|_| mapped)
+        });
+        let Some(folio) = folio else {
+            fault(cx, file, index).await?;
+            continue;
+        };
+        let at = cx.with(|world| world.folios.at(folio).index);
+        if !lock_folio(cx, file, at, folio).await {
+            continue;
+        }
+        wait_if_stable(cx, folio).await;
+        return cx.with(|world| {
+            let result = world.dirty_mapped_folio(file, folio);
+            world.unlock(folio);
+            let (mut page, end) = (at, world.folios.at(folio).end_index());
+            while result.is_ok() && page < end {
+                if page == index || !alone {
+                    world.file_mut(file).memory_map.writable.insert(page);
+                }
+                page += Pages::new(1);
+            }
+            result
+        });
+    }
+}
+
 /// Brings one page in.
 async fn fault<E: Env>(cx: &Cx<'_, E>, file: FileId, index: PageIndex) -> Result<(), Errno> {
-    if cx.with(|world| world.map_around(file, index)) {
-        return Ok(());
-    }
     let mut missed = false;
     loop {
         let Some(folio) = cx.with(|world| world.file(file).mapping.find(index)) else {
@@ -90,16 +157,61 @@ async fn fault<E: Env>(cx: &Cx<'_, E>, file: FileId, index: PageIndex) -> Result
         }
         let (at, whole) = cx.with(|world| (world.folios.at(folio).index, world.folio_range(folio)));
         if make_readable(cx, file, at, folio, whole).await? {
-            cx.with(|world| {
-                world.file_mut(file).memory_map.pages.insert(index);
-                world.step(Rule::PageMapped, [index.get(), 1, 0, 0]);
-            });
+            cx.with(|world| world.map_folio(file, folio));
             return Ok(());
         }
     }
 }
 
 impl<E: Env> World<E> {
+    fn pages_of(&self, range: FileRange) -> (PageIndex, PageIndex) {
+        let geometry = self.geometry();
+        (geometry.page_floor(range.start()), geometry.page_ceil(range.end()))
+    }
+    fn is_beyond(&self, file: FileId, index: PageIndex) -> bool {
+        self.geometry().page_pos(index) >= self.file(file).size
+    }
+    /// Reserves space for every block of a locked folio inside EOF and marks all of it dirty.
+    fn dirty_mapped_folio(&mut self, file: FileId, folio: FolioId) -> Result<(), Errno> {
+        let inside = self.folio_range(folio).intersect(self.whole(file));
+        let mut at = inside.start();
+        while at < inside.end() {
+            let rest = FileRange::between(at, inside.end());
+            let mapping = self.begin(file, rest, Intent::Write)?;
+            at += mapping.left(at, rest.len());
+        }
+        self.ensure_state(folio);
+        let blocks = self.folio_blocks(folio);
+        if self.tracks_blocks() {
+            self.set_blocks(folio, Half::Dirty, (0, blocks), true);
+        }
+        self.step(Rule::MadeWritable, [inside.start().get(), inside.len().get(), 0, 0]);
+        self.dirty_folio(folio);
+        Ok(())
+    }
+    /// A fault maps the whole folio that it brought in (`finish_fault`).
+    fn map_folio(&mut self, file: FileId, folio: FolioId) {
+        let (first, end) = (self.folios.at(folio).index, self.folios.at(folio).end_index());
+        let mut page = first;
+        while page < end {
+            self.file_mut(file).memory_map.pages.insert(page);
+            page += Pages::new(1);
+        }
+        self.step(Rule::PageMapped, [first.get(), end.since(first).get(), 0, 0]);
+    }
+    fn store_in_page(&mut self, file: FileId, index: PageIndex, range: FileRange, byte: u8) {
+        let Some(folio) = self.file(file).mapping.find(index) else { return };
+        let geometry = self.geometry();
+        let start = geometry.page_pos(index);
+        let page = FileRange::between(start, start + geometry.page_size());
+        let part = range.intersect(page);
+        let offset = Offset::ZERO + part.start().since(self.folio_pos(folio));
+        self.folio_bytes_mut(folio, offset, part.len()).fill(byte);
+        let blocks = self.blocks_touched(offset, part.len());
+        self.set_blocks(folio, Half::Asked, blocks, true);
+        self.count(Counter::AppWritten, part.len().get());
+        self.step(Rule::Stored, [part.start().get(), part.len().get(), 0, 0]);
+    }
     /// Maps what is cached and complete around a page; whether the page itself was. The folio with
     /// the readahead mark is left out, so that touching it faults.
     fn map_around(&mut self, file: FileId, index: PageIndex) -> bool {

@@ -5,7 +5,7 @@ pub(crate) mod life;
 pub mod mmap;
 pub(crate) mod read;
 pub mod readahead;
-pub(crate) mod sync;
+pub mod sync;
 pub(crate) mod write;
 pub(crate) mod zero;
 
@@ -32,11 +32,17 @@ pub enum OpKind {
     Fadvise,
     /// Read through a shared mapping of the file.
     MmapLoad,
+    /// Write through a shared mapping of the file.
+    MmapStore,
+    /// Make the stores of a range durable.
+    Msync,
+    /// Write a range back (`sync_file_range`).
+    SyncRange,
 }
 
 impl OpKind {
     /// Every kind, in the order of its code.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Pread,
         Self::Pwrite,
         Self::PwriteDsync,
@@ -45,6 +51,9 @@ impl OpKind {
         Self::Syncfs,
         Self::Fadvise,
         Self::MmapLoad,
+        Self::MmapStore,
+        Self::Msync,
+        Self::SyncRange,
     ];
     /// The code in deltas; never 0.
     pub const fn code(self) -> u64 {
@@ -57,7 +66,14 @@ impl OpKind {
     /// Whether it is about a range of bytes, and not a whole file.
     pub const fn has_range(self) -> bool {
         match self {
-            Self::Pread | Self::Pwrite | Self::PwriteDsync | Self::Fadvise | Self::MmapLoad => true,
+            Self::Pread
+            | Self::Pwrite
+            | Self::PwriteDsync
+            | Self::Fadvise
+            | Self::MmapLoad
+            | Self::MmapStore
+            | Self::Msync
+            | Self::SyncRange => true,
             Self::Fsync | Self::Fdatasync | Self::Syncfs => false,
         }
     }
@@ -72,6 +88,9 @@ impl OpKind {
             Self::Syncfs => "syncfs",
             Self::Fadvise => "fadvise",
             Self::MmapLoad => "mmap load",
+            Self::MmapStore => "mmap store",
+            Self::Msync => "msync",
+            Self::SyncRange => "sync_file_range",
         }
     }
 }

@@ -43,6 +43,40 @@ pub(crate) async fn kick<E: Env>(cx: &Cx<'_, E>, file: FileId, range: FileRange)
     let _told_at_the_next_fsync = writeback::write_pages(cx, walk).await;
 }
 
+/// What `sync_file_range` does, in this order.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct RangeSync {
+    /// Wait for what is already under way.
+    pub wait_before: bool,
+    /// Start writing what is dirty.
+    pub write: bool,
+    /// Wait for it; what is written then is written thoroughly.
+    pub wait_after: bool,
+}
+
+/// Follows `sync_file_range`: folios are chosen by range, no flush follows.
+pub(crate) async fn sync_range<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    range: FileRange,
+    flags: RangeSync,
+) -> Result<(), Errno> {
+    let thorough = flags.wait_before && flags.write && flags.wait_after;
+    if flags.wait_before {
+        wait_for_writeback(cx, file, range).await;
+        cx.with(|world| world.report_error(file))?;
+    }
+    if flags.write {
+        let mode = if thorough { SyncMode::All } else { SyncMode::None };
+        writeback::write_pages(cx, Walk { file, range, mode, worker: false }).await?;
+    }
+    if flags.wait_after {
+        wait_for_writeback(cx, file, range).await;
+        cx.with(|world| world.report_error(file))?;
+    }
+    Ok(())
+}
+
 /// Every dirty file, oldest first, as the flusher writes them; then waits for all and flushes once.
 pub(crate) async fn sync_all<E: Env>(cx: &Cx<'_, E>) -> Result<(), Errno> {
     let all = FileRange::between(Pos::ZERO, Pos::new(crate::units::MAX_POS));

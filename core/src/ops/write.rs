@@ -220,7 +220,7 @@ pub(crate) async fn lock_folio<E: Env>(
 
 /// Where the device reads folio memory later, a folio under writeback is not written into
 /// (`folio_wait_stable`).
-async fn wait_if_stable<E: Env>(cx: &Cx<'_, E>, folio: FolioId) {
+pub(crate) async fn wait_if_stable<E: Env>(cx: &Cx<'_, E>, folio: FolioId) {
     let must =
         |world: &World<E>| world.config.stable_writes && world.has(folio, FolioFlags::WRITEBACK);
     if cx.with(|world| must(world)) {

@@ -170,6 +170,10 @@ rules! {
     InlineCopied = 60, Function, "iomap_read_inline_data", "{1b} at {0x} live with the inode: copied, the rest of the folio zeroed";
     /// Pages of a mapping became readable without a fault.
     PageMapped = 61, Function, "filemap_map_pages", "{1} pages from page {0} on are mapped";
+    /// The first store to a page of a folio.
+    MadeWritable = 62, Function, "iomap_page_mkwrite", "a store to a page that is not writable: space for all {1b} of its folio at {0x}, and every block becomes dirty";
+    /// Bytes were stored through a mapping.
+    Stored = 63, Function, "store", "{1b} stored at {0x} through the mapping";
     /// Files of the world are opened.
     FileOpened = 53, Op, "open", "file {0} of {1b} is opened";
 }

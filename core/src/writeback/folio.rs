@@ -62,6 +62,8 @@ impl<E: Env> World<E> {
         self.lower(id, FolioFlags::DIRTY);
         let folio = self.folios.at(id);
         let (file, index) = (folio.file(), folio.index);
+        let end = folio.end_index();
+        self.file_mut(file).memory_map.protect(index, end);
         let mapping = &mut self.file_mut(file).mapping;
         mapping.set_tag(Tag::Dirty, index, false);
         mapping.set_tag(Tag::ToWrite, index, false);

@@ -234,6 +234,9 @@ fn derived(step: &Step, before: &[Extent], after: &[Extent]) -> Vec<Answer> {
         | Act::Syncfs
         | Act::Fadvise(..)
         | Act::MmapLoad(_)
+        | Act::MmapStore(..)
+        | Act::Msync(_)
+        | Act::SyncRange(..)
         | Act::Madvise(_)
         | Act::Munmap
         | Act::Calls(_) => return Vec::new(),
@@ -278,6 +281,13 @@ fn act(engine: &Engine<Traced>, sim: &mut Sim, file: FileId, act: &Act) -> Resul
         Act::Syncfs => drive(engine, sim, engine.syncfs(TASK)),
         Act::Fadvise(range, advice) => {
             drive(engine, sim, engine.fadvise(TASK, file, *range, *advice))
+        }
+        Act::MmapStore(range, byte) => {
+            drive(engine, sim, engine.mmap_store(TASK, file, *range, *byte))
+        }
+        Act::Msync(range) => drive(engine, sim, engine.msync(TASK, file, *range)),
+        Act::SyncRange(range, flags) => {
+            drive(engine, sim, engine.sync_file_range(TASK, file, *range, *flags))
         }
         Act::MmapLoad(range) => drive(engine, sim, engine.mmap_load(TASK, file, *range)),
         Act::Madvise(advice) => {

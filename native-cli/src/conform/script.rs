@@ -5,6 +5,7 @@ use folioscope_core::engine::{ReadFlags, WriteFlags};
 use folioscope_core::ops::advise::Advice;
 use folioscope_core::ops::mmap::MemAdvice;
 use folioscope_core::ops::readahead::Pattern;
+use folioscope_core::ops::sync::RangeSync;
 use folioscope_core::scenario::size::parse_size;
 use folioscope_core::units::{Bytes, FileRange, MAX_POS, Pos};
 
@@ -33,6 +34,9 @@ pub(super) enum Act {
     Syncfs,
     Fadvise(FileRange, Advice),
     MmapLoad(FileRange),
+    MmapStore(FileRange, u8),
+    Msync(FileRange),
+    SyncRange(FileRange, RangeSync),
     Madvise(MemAdvice),
     Munmap,
     /// Several calls that one program made.
@@ -57,7 +61,8 @@ fn missing_op(golden: &Golden, op: &Op) -> Option<String> {
         "pwrite" => odd.map(|word| format!("pwrite with the flag {word}")),
         "pread" => odd.map(|word| format!("pread with the flag {word}")),
         "fsync" | "fdatasync" | "syncfs" => None,
-        "mmap_read" | "munmap" => None,
+        "mmap_read" | "mmap_write" | "msync" | "munmap" => None,
+        "sync_range" => odd_sync_flag(op).map(|word| format!("sync_range with the flag {word}")),
         "madvise" => mem_advice(op).is_none().then(|| format!("the advice {}", advice_word(op))),
         "fadvise" => advice(op).is_none().then(|| format!("the advice {}", advice_word(op))),
         "fio" => {
@@ -73,6 +78,11 @@ fn missing_op(golden: &Golden, op: &Op) -> Option<String> {
 
 fn advice_word(op: &Op) -> &str {
     op.rest.get("advice").and_then(serde_json::Value::as_str).unwrap_or("")
+}
+
+fn odd_sync_flag(op: &Op) -> Option<String> {
+    let known = ["wait_before", "write", "wait_after"];
+    op.flag_words().into_iter().find(|word| !known.contains(&word.as_str()))
 }
 
 fn mem_advice(op: &Op) -> Option<MemAdvice> {
@@ -147,6 +157,8 @@ fn act(golden: &Golden, op: &Op, off: u64, rep: u64) -> Result<Act, String> {
         FileRange::new(Pos::new(off), Bytes::new(len))
             .ok_or_else(|| format!("{} of {len} bytes at {off} ends beyond any file", op.name))
     };
+    // Without a length, to the end of the file.
+    let to_end = |len| range(off, if len == 0 { MAX_POS.saturating_sub(off) } else { len });
     let has = |flag: &str| op.flag_words().iter().any(|word| word == flag);
     Ok(match op.name.as_str() {
         "pwrite" => Act::Write {
@@ -156,12 +168,20 @@ fn act(golden: &Golden, op: &Op, off: u64, rep: u64) -> Result<Act, String> {
         },
         "pread" => Act::Read(range(off, op.len)?, ReadFlags { dontcache: has("dontcache") }),
         "fadvise" => {
-            // Without a length, to the end of the file.
-            let len = if op.len == 0 { MAX_POS - off } else { op.len };
             let advice = advice(op).ok_or_else(|| format!("the advice {}", advice_word(op)))?;
-            Act::Fadvise(range(off, len)?, advice)
+            Act::Fadvise(to_end(op.len)?, advice)
         }
         "mmap_read" => Act::MmapLoad(range(off, op.len)?),
+        "mmap_write" => Act::MmapStore(range(off, op.len)?, byte_of(op.fill, rep)),
+        "msync" => Act::Msync(to_end(op.len)?),
+        "sync_range" => Act::SyncRange(
+            to_end(op.len)?,
+            RangeSync {
+                wait_before: has("wait_before"),
+                write: has("write"),
+                wait_after: has("wait_after"),
+            },
+        ),
         "munmap" => Act::Munmap,
         "madvise" => {
             Act::Madvise(mem_advice(op).ok_or_else(|| format!("the advice {}", advice_word(op)))?)
