@@ -90,7 +90,12 @@ pub fn evidence(header: &Header) -> String {
 /// The shape of a state in a box of 16 pixels, for a legend outside of the picture.
 pub fn swatch(cell: Cell) -> Vec<Mark> {
     let mut canvas = Canvas::default();
-    paint(&mut canvas, |k| id(0, "legend", cell as u64, k), cell, band(px(0), px(16), px(0), px(16)));
+    paint(
+        &mut canvas,
+        |k| id(0, "legend", cell as u64, k),
+        cell,
+        band(px(0), px(16), px(0), px(16)),
+    );
     canvas.marks
 }
 

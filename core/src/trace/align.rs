@@ -32,12 +32,8 @@ pub struct Moment {
 }
 
 impl Moment {
-    const START: Self = Self {
-        positions: [0, 0],
-        moved: [false, false],
-        grain: Grain::Op,
-        difference: None,
-    };
+    const START: Self =
+        Self { positions: [0, 0], moved: [false, false], grain: Grain::Op, difference: None };
     /// Steps applied of run `side`: 0 for A, 1 for B.
     pub const fn position(&self, side: usize) -> usize {
         self.positions[side] as usize

@@ -518,7 +518,7 @@ impl Model {
             let file = tallies.entry(place.file.get()).or_default();
             let base = geometry.file_block_floor(geometry.page_pos(place.index));
             let first = geometry.block_floor(seg.offset).get();
-            let end = geometry.block_ceil(seg.offset + seg.len).get();
+            let end = geometry.block_ceil(seg.offset + seg.len).get().min(folio.blocks().into());
             for block in first..end {
                 let at = (base.get() + block) as usize;
                 if file.len() <= at {
