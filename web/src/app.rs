@@ -19,7 +19,7 @@ use yew::{AttrValue, Component, Context, Html, NodeRef, html};
 const TRAVEL: u32 = 180;
 
 /// What may happen.
-pub enum Msg {
+pub(crate) enum Msg {
     Key(Action),
     /// To a moment.
     Go(usize),

@@ -10,7 +10,6 @@ use folioscope_core::trace::header::Header;
 use folioscope_core::trace::model::Place;
 use folioscope_core::trace::timeline::{KEYFRAME_EVERY, Recording};
 use folioscope_core::trace::wire;
-use std::collections::BTreeMap;
 
 /// Largest file that is read.
 pub const MAX_BYTES: u64 = 64 << 20;
@@ -18,6 +17,8 @@ pub const MAX_BYTES: u64 = 64 << 20;
 const MAX_POS: u64 = 1 << 34;
 /// Memory that the states of a replay may take.
 const MAX_STATE: u64 = 512 << 20;
+/// Folios that a trace may number.
+const MAX_FOLIOS: usize = 1 << 22;
 /// What a scenario may ask of the page: it runs where the page is drawn. The terminal runs more.
 const MAX_OPS: usize = 2000;
 const MAX_TOUCHED: u64 = 64 << 20;
@@ -30,9 +31,9 @@ pub fn open(name: &str, bytes: &[u8]) -> Result<Session, String> {
 /// The sentence for a file that is too large to be read at all.
 pub fn too_large(name: &str, bytes: f64) -> String {
     format!(
-        "{}: the file has {:.0} MiB, and the page opens files of up to {} MiB: record fewer operations.",
+        "{}: the file has {} MiB, and the page opens files of up to {} MiB: record fewer operations.",
         short(name),
-        bytes / f64::from(1 << 20),
+        (bytes / f64::from(1 << 20)) as u64,
         MAX_BYTES >> 20
     )
 }
@@ -94,19 +95,27 @@ fn fits(scenario: &Scenario) -> Result<(), String> {
 /// Whether the state that a trace describes has a place in memory.
 fn bounded(header: &Header, recording: &Recording) -> Result<(), String> {
     let geometry = header.geometry;
-    let mut live: BTreeMap<u32, u64> = BTreeMap::new();
+    // What each folio takes, by its number.
+    let mut live: Vec<u64> = Vec::new();
     let (mut now, mut most) = (0, 0);
     for at in 0..recording.len() {
         for delta in recording.deltas(at) {
             match delta.kind {
                 DeltaKind::FolioPlace => {
-                    now -= live.remove(&delta.object).unwrap_or(0);
-                    if let Some(place) = Place::unpack(delta.new) {
-                        let cost = cost(geometry, place).ok_or_else(|| too_far(at))?;
-                        live.insert(delta.object, cost);
-                        now += cost;
-                        most = most.max(now);
+                    let row = delta.object as usize;
+                    if row >= MAX_FOLIOS {
+                        return Err(format!(
+                            "step {at} of the trace names more than {MAX_FOLIOS} folios"
+                        ));
                     }
+                    live.resize(live.len().max(row + 1), 0);
+                    now -= live[row];
+                    live[row] = match Place::unpack(delta.new) {
+                        Some(place) => cost(geometry, place).ok_or_else(|| too_far(at))?,
+                        None => 0,
+                    };
+                    now += live[row];
+                    most = most.max(now);
                 }
                 DeltaKind::BioSegAt | DeltaKind::BioSegLen => {
                     let folio = geometry.folio_size(geometry.max_order()).get();

@@ -8,7 +8,6 @@ use super::rule::Rule;
 use super::step::{Grain, Step};
 use super::timeline::Recording;
 use crate::units::OpId;
-use std::collections::BTreeMap;
 
 /// How far a difference between two runs reaches.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -138,11 +137,15 @@ fn end_of(run: &Recording, from: usize, op: Option<OpId>) -> usize {
 type Key = (u16, u32);
 
 fn keys(steps: &[Step]) -> Vec<Key> {
-    let mut seen: BTreeMap<u16, u32> = BTreeMap::new();
+    let mut seen: Vec<Key> = Vec::new();
     let mut key = |step: &Step| {
-        let times = seen.entry(kind(step.rule)).or_default();
-        *times += 1;
-        (kind(step.rule), *times)
+        let kind = kind(step.rule);
+        let at = seen.iter().position(|(known, _)| *known == kind).unwrap_or_else(|| {
+            seen.push((kind, 0));
+            seen.len() - 1
+        });
+        seen[at].1 += 1;
+        seen[at]
     };
     steps.iter().map(&mut key).collect()
 }
@@ -162,8 +165,10 @@ impl Way {
     /// comes, unless both would wait: then the nearer one is let go.
     fn merge(&mut self, a: &[Step], b: &[Step]) {
         let (a_keys, b_keys) = (keys(a), keys(b));
-        let index = |keys: &[Key]| -> BTreeMap<Key, usize> {
-            keys.iter().enumerate().map(|(at, key)| (*key, at)).collect()
+        let index = |keys: &[Key]| -> Vec<(Key, usize)> {
+            let mut index: Vec<_> = keys.iter().copied().zip(0..).collect();
+            index.sort_unstable();
+            index
         };
         let (in_a, in_b) = (index(&a_keys), index(&b_keys));
         let (mut i, mut j) = (0, 0);
@@ -175,9 +180,12 @@ impl Way {
                 continue;
             }
             // How far ahead the counterpart of each lies in the other run; none = there is none.
-            let ahead = |there: Option<&usize>, from: usize| there?.checked_sub(from);
-            let a_waits = one.and_then(|_| ahead(in_b.get(&a_keys[i]), j));
-            let b_waits = two.and_then(|_| ahead(in_a.get(&b_keys[j]), i));
+            let ahead = |index: &[(Key, usize)], key: &Key, from: usize| {
+                let at = index.binary_search_by_key(key, |(key, _)| *key).ok()?;
+                index[at].1.checked_sub(from)
+            };
+            let a_waits = one.and_then(|_| ahead(&in_b, &a_keys[i], j));
+            let b_waits = two.and_then(|_| ahead(&in_a, &b_keys[j], i));
             let a_goes = match (a_waits, b_waits) {
                 (None, _) => one.is_some(),
                 (Some(_), None) => two.is_none(),

@@ -6,6 +6,7 @@ pub mod delta;
 pub mod header;
 pub mod model;
 mod place;
+mod rows;
 pub mod rule;
 pub mod sink;
 pub mod step;

@@ -3,7 +3,7 @@
 use crate::session::{Run, Session};
 use folioscope_core::check::invariants::{INVARIANTS, words};
 use folioscope_core::counters::{Counter, Counters};
-use folioscope_core::scene::fixed::{grouped, size};
+use folioscope_core::scene::fixed::{grouped, size, times};
 use yew::{Html, classes, html};
 
 /// Words, what is counted, and whether it is in bytes.
@@ -89,9 +89,8 @@ fn side(session: &Session, at: usize) -> &'static str {
 }
 
 fn factor(counters: &Counters) -> String {
-    counters
-        .amplification()
-        .map_or_else(|| "\u{2013}".to_owned(), |times| format!("{times:.1} \u{d7}"))
+    let (app, device) = (counters.get(Counter::AppWritten), counters.get(Counter::DeviceWritten));
+    times(device, app).unwrap_or_else(|| "\u{2013}".to_owned())
 }
 
 /// A bar of at most 64 pixels, hatched if it is waste.
