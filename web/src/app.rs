@@ -19,7 +19,7 @@ use yew::{AttrValue, Component, Context, Html, NodeRef, html};
 const TRAVEL: u32 = 180;
 
 /// What may happen.
-pub(crate) enum Msg {
+pub enum Msg {
     Key(Action),
     /// To a moment.
     Go(usize),
@@ -186,9 +186,8 @@ impl Component for App {
                 <main>
                     { parts::alert(link, self.alert.as_deref()) }
                     { parts::question(link, state) }
-                    { parts::tools(link, state) }
                     { parts::stage(state, &self.picture, self.svg.clone(), &self.stage_place) }
-                    { parts::caption(state, &self.picture) }
+                    { parts::caption(link, state, &self.picture) }
                     { parts::stops(link, state) }
                     if !state.asks() {
                         <div class="panels">

@@ -11,7 +11,7 @@ const STORED: &str = "folioscope-colours";
 
 /// Which colours the page has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Colours {
+pub enum Colours {
     /// As the system has them.
     Auto,
     /// On a light ground.

@@ -15,7 +15,7 @@ pub(crate) enum Focus {
 
 /// What a key asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Action {
+pub enum Action {
     /// Play or pause.
     Play,
     /// One step at the chosen grain; true = forward.

@@ -157,6 +157,10 @@ impl Lesson {
     pub fn question(&self) -> String {
         format!("The app changed {}. How much goes to the disk?", size(self.changed))
     }
+    /// What there is to know before one answers.
+    pub fn hint(&self) -> String {
+        "The file was read before, so every block of this folio is in memory. write() has returned; fdatasync comes next.".to_owned()
+    }
     /// The answers to choose from.
     pub fn choices(&self) -> [(Answer, String); 3] {
         [

@@ -51,7 +51,7 @@ impl Run {
         timeline.seek(0);
         let (mut ops, mut broken) = (Vec::new(), Vec::new());
         for (at, step) in timeline.recording().steps().iter().enumerate() {
-            if step.rule == Rule::OpStarts {
+            if starts_op(step.rule) {
                 let sentence = step.rule.sentence(step.args);
                 let name = sentence.split(' ').next().unwrap_or_default().to_owned();
                 ops.push(OpStart { position: at + 1, name });
@@ -276,6 +276,11 @@ impl Session {
         self.limits.push((file, range, limits.clone()));
         limits
     }
+}
+
+/// Whether an operation begins with a step of this rule.
+pub(crate) const fn starts_op(rule: Rule) -> bool {
+    matches!(rule, Rule::OpStarts | Rule::SyncStarts)
 }
 
 /// Bytes of the words that two names begin with, each with the space behind it.

@@ -26,7 +26,7 @@ pub(crate) enum Open {
 
 /// How the stage is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Form {
+pub enum Form {
     /// As a picture.
     Picture,
     /// As tables.

@@ -1,7 +1,7 @@
 //! The strip under the stage: for each run where operations begin and what reaches the device, as a
 //! handful of paths whatever the length of the run.
 
-use crate::session::Session;
+use crate::session::{Session, starts_op};
 use core::fmt::Write as _;
 use folioscope_core::trace::align::Difference;
 use folioscope_core::trace::rule::Rule;
@@ -70,7 +70,7 @@ fn kind(step: &Step) -> Option<usize> {
         "swaste"
     } else if step.rule == Rule::FlushSent {
         "sflush"
-    } else if step.rule == Rule::OpStarts {
+    } else if starts_op(step.rule) {
         "sop"
     } else if matches!(step.rule, Rule::InvariantBroken | Rule::ErrorRecorded) {
         "serr"

@@ -42,6 +42,9 @@ fn asked(link: &Link, lesson: &Lesson, answer: Option<Answer>) -> Html {
                     </button>
                 }
             </div>
+            if answer.is_none() {
+                <p class="verdict">{ lesson.hint() }</p>
+            }
             if let Some(answer) = answer {
                 <p id="verdict" class="verdict">
                     <strong class="figure">{ lesson.factor() }</strong>

@@ -10,7 +10,7 @@ use web_sys::HtmlSelectElement;
 use yew::{AttrValue, Event, Html, NodeRef, TargetCast as _, classes, html};
 
 /// Picture or tables, one folio or the whole file, which file.
-pub(crate) fn tools(link: &Link, state: &State) -> Html {
+fn tools(link: &Link, state: &State) -> Html {
     let form = |form: Form, words: &'static str| {
         let chosen = state.form == form;
         html! {
@@ -86,7 +86,7 @@ fn table(table: &Table) -> Html {
 }
 
 /// The states on the stage, how the runs are known, and whether their invariants hold.
-pub(crate) fn caption(state: &State, picture: &Picture) -> Html {
+pub(crate) fn caption(link: &Link, state: &State, picture: &Picture) -> Html {
     let mut said: Vec<String> = Vec::new();
     for run in state.session.runs() {
         let words = evidence(run.timeline().header());
@@ -105,6 +105,7 @@ pub(crate) fn caption(state: &State, picture: &Picture) -> Html {
                     <li>{ raw(swatch(*cell)) }<span class="letter">{ cell.letter() }</span>{ cell.words() }</li>
                 }) }
             </ul>
+            { tools(link, state) }
             <ul id="evidence" class="evidence" aria-label="How this is known">
                 { for said.iter().enumerate().map(|(at, words)| html! {
                     <li>{ format!("{}{words}", label(at)) }</li>

@@ -39,7 +39,7 @@ pub(crate) fn transport(link: &Link, state: &State, playing: bool, strip: &Strip
                 onclick={on(link, message)}>{ sign }</button>
         }
     };
-    let (play, sign) = if playing { ("Pause", "\u{275a}\u{275a}") } else { ("Play", "\u{25b6}") };
+    let (play, sign) = if playing { ("Pause", "\u{2016}") } else { ("Play", "\u{25b6}") };
     let scrubbed = link.batch_callback(|event: InputEvent| {
         let input: Option<HtmlInputElement> = event.target_dyn_into();
         Some(Msg::Scrub(input?.value().parse().ok()?))
@@ -47,13 +47,13 @@ pub(crate) fn transport(link: &Link, state: &State, playing: bool, strip: &Strip
     html! {
         <footer class="transport">
             <div class="buttons">
-                { button("first", "Start", "\u{23ee}", || Msg::Go(0), at == 0) }
+                { button("first", "Start", "\u{7c}\u{2039}", || Msg::Go(0), at == 0) }
                 { button("previous-op", "Previous operation", "\u{ab}", || Msg::Op(false), at == 0) }
                 { button("back", "One step back", "\u{2039}", || Msg::Step(false), at == 0) }
                 { button("play", play, sign, || Msg::Play, false) }
                 { button("forward", "One step forward", "\u{203a}", || Msg::Step(true), at == last) }
                 { button("next-op", "Next operation", "\u{bb}", || Msg::Op(true), at == last) }
-                { button("last", "End", "\u{23ed}", || Msg::Go(usize::MAX), at == last) }
+                { button("last", "End", "\u{203a}\u{7c}", || Msg::Go(usize::MAX), at == last) }
                 { chooser(link, state) }
                 <span id="positions" class="positions">{ session.positions() }</span>
                 <span id="place" class="place">{ session.place() }</span>
