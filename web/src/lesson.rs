@@ -18,6 +18,10 @@ const FILE: &str = include_str!("../../assets/scenarios/sub-page-dirty-tracking.
 const WRITE: usize = 1;
 const SYNC: usize = 2;
 
+/// What there is to know before one answers.
+const HINT: &str =
+    "Every block of this folio was read before. The app wrote one of them; fdatasync comes next.";
+
 /// What a viewer thinks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
@@ -91,7 +95,7 @@ pub fn open() -> (Session, Lesson) {
     let stops = vec![
         Stop {
             title: "One dirty block",
-            sentence: "The file was read before, so every block is in memory and clean. Then the app wrote one block.".to_owned(),
+            sentence: HINT.to_owned(),
             at: ask,
             lanes: FIRST,
             why: false,
@@ -157,9 +161,9 @@ impl Lesson {
     pub fn question(&self) -> String {
         format!("The app changed {}. How much goes to the disk?", size(self.changed))
     }
-    /// What there is to know before one answers.
+    /// The words beside the question.
     pub fn hint(&self) -> String {
-        "The file was read before, so every block of this folio is in memory. write() has returned; fdatasync comes next.".to_owned()
+        HINT.to_owned()
     }
     /// The answers to choose from.
     pub fn choices(&self) -> [(Answer, String); 3] {

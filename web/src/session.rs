@@ -283,16 +283,18 @@ pub(crate) const fn starts_op(rule: Rule) -> bool {
     matches!(rule, Rule::OpStarts | Rule::SyncStarts)
 }
 
-/// Bytes of the words that two names begin with, each with the space behind it.
+/// Bytes of the words that two names begin with, but for the last such word: `dirty per folio`
+/// and `dirty per block` are told apart by `per folio` and `per block`.
 fn shared_words(a: &str, b: &str) -> usize {
-    let mut shared = 0;
+    let (mut shared, mut last) = (0, 0);
     for word in a.split_inclusive(' ').filter(|word| word.ends_with(' ')) {
         if !b[shared..].starts_with(word) {
             break;
         }
+        last = shared;
         shared += word.len();
     }
-    shared
+    last
 }
 
 /// A text of at most `most` characters.
@@ -343,7 +345,8 @@ mod tests {
 
     #[test]
     fn shared_words_are_whole_words() {
-        assert_eq!(shared_words("dirty per folio", "dirty per block"), "dirty per ".len());
+        assert_eq!(shared_words("dirty per folio", "dirty per block"), "dirty ".len());
+        assert_eq!(shared_words("of a", "of b"), 0);
         assert_eq!(shared_words("linux-6.1", "linux-6.6"), 0);
         assert_eq!(shared_words("same", "same"), 0);
     }

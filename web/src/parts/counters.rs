@@ -18,23 +18,30 @@ const ROWS: [(&str, Counter, bool); 5] = [
 /// Both tables.
 pub(crate) fn counters(session: &Session) -> Html {
     let runs = session.runs();
-    let most = |counter| runs.iter().map(|run| run.total().get(counter)).max().unwrap_or(0);
+    let bytes = ROWS.iter().filter(|(_, _, bytes)| *bytes);
+    let totals = bytes.flat_map(|(_, counter, _)| runs.iter().map(|run| run.total().get(*counter)));
+    let most = totals.max().unwrap_or(0);
     let row = |(name, counter, bytes): &(&'static str, Counter, bool)| {
         let waste = *counter == Counter::CleanWritten;
+        let shown = |when: &'static str, value: u64| {
+            classes!(when, (waste && value > 0).then_some("waste"))
+        };
         html! {
-            <tr class={classes!(waste.then_some("waste"))}>
+            <tr>
                 <th scope="row">{ *name }</th>
                 { for runs.iter().enumerate().map(|(at, run)| {
                     let show = |value: u64| if *bytes { size(value) } else { grouped(value) };
                     let (now, whole) = (run.now().get(*counter), run.total().get(*counter));
                     let cell = |when: &'static str, value: u64| html! {
-                        <td class={when} data-counter={counter.name()} data-side={side(session, at)}
+                        <td class={shown(when, value)} data-counter={counter.name()} data-side={side(session, at)}
                             data-when={when} data-value={value.to_string()}>{ show(value) }</td>
                     };
                     html! {
                         <>
                             { cell("now", now) }
-                            <td class="bar" aria-hidden="true">{ bar(now, most(*counter), waste) }</td>
+                            <td class="bar" aria-hidden="true">
+                                if *bytes { { bar(now, most, waste) } }
+                            </td>
                             { cell("whole", whole) }
                         </>
                     }
@@ -93,13 +100,13 @@ fn factor(counters: &Counters) -> String {
     times(device, app).unwrap_or_else(|| "\u{2013}".to_owned())
 }
 
-/// A bar of at most 64 pixels, hatched if it is waste.
+/// A bar on a scale that all bytes share, hatched if it is waste.
 fn bar(value: u64, most: u64, waste: bool) -> Html {
-    let wide = (value.saturating_mul(64)).checked_div(most).unwrap_or(0);
+    let wide = (value.saturating_mul(96)).checked_div(most).unwrap_or(0);
     let wide = if value > 0 { wide.max(2) } else { 0 };
     html! {
-        <svg width="64" height="10">
-            <rect class="sground" width="64" height="10" />
+        <svg width="96" height="10">
+            <rect class="sground" width="96" height="10" />
             <rect class={if waste { "bwaste" } else { "bsent" }} width={wide.to_string()} height="10" />
         </svg>
     }

@@ -11,7 +11,7 @@ mod why;
 pub(crate) use counters::counters;
 pub(crate) use help::help;
 pub(crate) use question::{question, stops};
-pub(crate) use stage::{caption, stage};
+pub(crate) use stage::{caption, known, stage};
 pub(crate) use top::{alert, top};
 pub(crate) use transport::{Strip, transport};
 pub(crate) use why::why;

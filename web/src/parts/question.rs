@@ -9,7 +9,7 @@ use yew::{Html, classes, html};
 /// The question, its answers, and what they come to.
 pub(crate) fn question(link: &Link, state: &State) -> Html {
     match &state.open {
-        Open::Lesson { lesson, answer, .. } => asked(link, lesson, *answer),
+        Open::Lesson { lesson, answer, stop } => asked(link, lesson, *answer, *stop),
         Open::File { name } => {
             let runs: Vec<&str> = state.session.runs().iter().map(|run| run.name()).collect();
             html! {
@@ -22,7 +22,7 @@ pub(crate) fn question(link: &Link, state: &State) -> Html {
     }
 }
 
-fn asked(link: &Link, lesson: &Lesson, answer: Option<Answer>) -> Html {
+fn asked(link: &Link, lesson: &Lesson, answer: Option<Answer>, stop: usize) -> Html {
     let chip = |(choice, words): (Answer, String)| {
         let given = answer == Some(choice);
         html! {
@@ -30,6 +30,11 @@ fn asked(link: &Link, lesson: &Lesson, answer: Option<Answer>) -> Html {
                 aria-pressed={given.to_string()}
                 onclick={on(link, move || Msg::Answer(choice))}>{ words }</button>
         }
+    };
+    let sentence = match answer {
+        None => lesson.hint(),
+        Some(answer) if stop == 1 => lesson.verdict(answer),
+        Some(_) => lesson.stops[stop].sentence.clone(),
     };
     html! {
         <section class="claim">
@@ -42,15 +47,10 @@ fn asked(link: &Link, lesson: &Lesson, answer: Option<Answer>) -> Html {
                     </button>
                 }
             </div>
-            if answer.is_none() {
-                <p class="verdict">{ lesson.hint() }</p>
-            }
-            if let Some(answer) = answer {
-                <p id="verdict" class="verdict">
-                    <strong class="figure">{ lesson.factor() }</strong>
-                    <span>{ lesson.verdict(answer) }</span>
-                </p>
-            }
+            <p id="verdict" class="verdict">
+                if answer.is_some() { <strong class="figure">{ lesson.factor() }</strong> }
+                <span id="sentence">{ sentence }</span>
+            </p>
         </section>
     }
 }
@@ -79,7 +79,6 @@ pub(crate) fn stops(link: &Link, state: &State) -> Html {
     html! {
         <section class="stops" aria-label="Stops of the lesson">
             <ol>{ for lesson.stops.iter().enumerate().map(entry) }</ol>
-            <p id="sentence">{ &lesson.stops[here].sentence }</p>
             <div class="next">
                 { more(link, state) }
                 if here < last {

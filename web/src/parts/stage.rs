@@ -85,8 +85,22 @@ fn table(table: &Table) -> Html {
     }
 }
 
-/// The states on the stage, how the runs are known, and whether their invariants hold.
+/// The states on the stage, and how to look at it.
 pub(crate) fn caption(link: &Link, state: &State, picture: &Picture) -> Html {
+    html! {
+        <div class="caption">
+            <ul id="legend" class="legend" aria-label="Legend">
+                { for picture.legend.iter().map(|cell| html! {
+                    <li>{ raw(swatch(*cell)) }<span class="letter">{ cell.letter() }</span>{ cell.words() }</li>
+                }) }
+            </ul>
+            { tools(link, state) }
+        </div>
+    }
+}
+
+/// How each run is known; once where all say the same.
+pub(crate) fn known(state: &State) -> Html {
     let mut said: Vec<String> = Vec::new();
     for run in state.session.runs() {
         let words = evidence(run.timeline().header());
@@ -99,18 +113,10 @@ pub(crate) fn caption(link: &Link, state: &State, picture: &Picture) -> Html {
         if many { format!("{}: ", state.session.label(at)) } else { String::new() }
     };
     html! {
-        <div class="caption">
-            <ul id="legend" class="legend" aria-label="Legend">
-                { for picture.legend.iter().map(|cell| html! {
-                    <li>{ raw(swatch(*cell)) }<span class="letter">{ cell.letter() }</span>{ cell.words() }</li>
-                }) }
-            </ul>
-            { tools(link, state) }
-            <ul id="evidence" class="evidence" aria-label="How this is known">
-                { for said.iter().enumerate().map(|(at, words)| html! {
-                    <li>{ format!("{}{words}", label(at)) }</li>
-                }) }
-            </ul>
-        </div>
+        <ul id="evidence" class="evidence" aria-label="How this is known">
+            { for said.iter().enumerate().map(|(at, words)| html! {
+                <li>{ format!("{}{words}", label(at)) }</li>
+            }) }
+        </ul>
     }
 }
