@@ -2,6 +2,7 @@
 //!
 //! Version 0 carries no promise. Every error names line, column and field.
 
+use super::raw::{self, Raw, RawDevice, RawExtent, RawOp, RawSize, RawWorld};
 use super::size::parse_size;
 use super::{
     Action, DeviceModel, MAX_FILE, MAX_FILES, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp, StartExtent,
@@ -13,8 +14,6 @@ use crate::iomap::MapType;
 use crate::ops::readahead::ReadaheadLimits;
 use crate::trace::header::Header;
 use crate::units::{Bytes, FileId, FileRange, Nanos, Order, Pos, Sector};
-use serde::Deserialize;
-use std::collections::BTreeMap;
 use std::ops::Range;
 use thiserror::Error;
 use toml::Spanned;
@@ -39,108 +38,8 @@ pub struct ScenarioError {
 }
 
 type Place = Range<usize>;
-type Problem = (Place, String);
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Raw {
-    version: Spanned<i64>,
-    title: String,
-    #[serde(default)]
-    profile: Option<Spanned<String>>,
-    #[serde(default)]
-    switches: BTreeMap<String, Spanned<String>>,
-    world: Spanned<RawWorld>,
-    #[serde(default)]
-    device: Option<RawDevice>,
-    #[serde(default)]
-    variant: Vec<RawVariant>,
-    #[serde(default)]
-    file: Vec<Spanned<RawFile>>,
-    #[serde(default)]
-    op: Vec<Spanned<RawOp>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawWorld {
-    page_size: Spanned<RawSize>,
-    block_size: Spanned<RawSize>,
-    max_folio_order: Spanned<i64>,
-    #[serde(default)]
-    readahead: Option<Spanned<RawSize>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawDevice {
-    depth: Spanned<i64>,
-    latency_us: Spanned<i64>,
-    mib_per_second: Spanned<i64>,
-    flush_us: Spanned<i64>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawVariant {
-    name: String,
-    #[serde(default)]
-    profile: Option<Spanned<String>>,
-    #[serde(default)]
-    switches: BTreeMap<String, Spanned<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawFile {
-    name: Spanned<String>,
-    #[serde(default)]
-    size: Option<Spanned<RawSize>>,
-    #[serde(default)]
-    device: bool,
-    #[serde(default)]
-    fill: Option<Spanned<i64>>,
-    #[serde(default)]
-    extent: Vec<Spanned<RawExtent>>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawExtent {
-    at: Spanned<RawSize>,
-    len: Spanned<RawSize>,
-    #[serde(rename = "type")]
-    kind: Spanned<String>,
-    sector: Spanned<i64>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawOp {
-    #[serde(rename = "do")]
-    what: Spanned<String>,
-    #[serde(default)]
-    file: Option<Spanned<String>>,
-    #[serde(default)]
-    at: Option<Spanned<RawSize>>,
-    #[serde(default)]
-    len: Option<Spanned<RawSize>>,
-    #[serde(default)]
-    byte: Option<Spanned<i64>>,
-    #[serde(default)]
-    repeat: Option<Spanned<i64>>,
-    #[serde(default)]
-    seed: Option<Spanned<i64>>,
-    #[serde(default)]
-    then: Option<Spanned<String>>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum RawSize {
-    Number(i64),
-    Text(String),
-}
+/// What is wrong, and where.
+pub(super) type Problem = (Place, String);
 
 /// Reads a scenario. `name` stands in front of errors.
 pub fn parse_scenario(name: &str, text: &str) -> Result<Scenario, ScenarioError> {
@@ -148,10 +47,7 @@ pub fn parse_scenario(name: &str, text: &str) -> Result<Scenario, ScenarioError>
         let message = format!("the file has {} bytes, and at most {MAX_TEXT} are read", text.len());
         return Err(ScenarioError { name: name.to_owned(), line: 1, column: 1, message });
     }
-    let raw: Raw = toml::from_str(text).map_err(|error| {
-        let place = error.span().unwrap_or(0..0);
-        locate(name, text, &(place, error.message().replace('\n', " ")))
-    })?;
+    let raw = raw::read(text).map_err(|problem| locate(name, text, &problem))?;
     build(&raw).map_err(|problem| locate(name, text, &problem))
 }
 
@@ -207,7 +103,7 @@ fn build_geometry(world: &Spanned<RawWorld>) -> Result<Geometry, Problem> {
 fn build_variant<'a>(
     name: &str,
     profile: Option<&Spanned<String>>,
-    switches: impl Iterator<Item = (&'a String, &'a Spanned<String>)>,
+    switches: impl Iterator<Item = &'a (String, Spanned<String>)>,
 ) -> Result<Variant, Problem> {
     let chosen = match profile {
         Some(named) => Profile::named(named.get_ref()).ok_or_else(|| {

@@ -2,6 +2,7 @@
 
 pub mod file;
 pub mod fio;
+mod raw;
 pub mod run;
 pub mod size;
 

@@ -4,7 +4,7 @@
 use super::Side;
 use super::canvas::{Canvas, id, wrap};
 use super::cells::Cell;
-use super::draw::{Anchor, Style};
+use super::draw::{Anchor, Mark, Style};
 use super::fixed::{Fx, HALF, plural, position, px, size, text_width, times};
 use super::lanes::cache::paint;
 use super::layout::{Figures, Frame, band};
@@ -65,7 +65,7 @@ pub(super) fn figures(side: &Side<'_>) -> String {
 
 /// How the run is known: by a model or a real device, which profile and how that is known, which
 /// switches differ from it.
-pub(super) fn evidence(header: &Header) -> String {
+pub fn evidence(header: &Header) -> String {
     let source = match &header.source {
         Source::Simulated => "model".to_owned(),
         Source::Real(what) => format!("real I/O on {what}"),
@@ -85,6 +85,18 @@ pub(super) fn evidence(header: &Header) -> String {
     }
     words.push(format!("folioscope {}", header.engine));
     words.join(" \u{b7} ")
+}
+
+/// The shape of a state in a box of 16 pixels, for a legend outside of the picture.
+pub fn swatch(cell: Cell) -> Vec<Mark> {
+    let mut canvas = Canvas::default();
+    paint(
+        &mut canvas,
+        |k| id(0, "legend", cell as u64, k),
+        cell,
+        band(px(0), px(16), px(0), px(16)),
+    );
+    canvas.marks
 }
 
 /// Draws figures, legend and evidence; returns where they end.

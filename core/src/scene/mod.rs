@@ -22,6 +22,7 @@ pub mod view;
 
 use crate::trace::timeline::Timeline;
 use canvas::{Area, Canvas, id};
+pub use caption::{evidence, swatch};
 use cells::Cell;
 use draw::{Mark, Shape, Style};
 use fixed::{Fx, px};

@@ -87,7 +87,25 @@ fn write_svg(out: &mut String, scene: &Scene) -> core::fmt::Result {
     writeln!(out, "<desc id=\"{prefix}-desc\">{}</desc>", escape(&scene.alt))?;
     writeln!(out, "<style>\n{}</style>", style(scene.theme, prefix))?;
     writeln!(out, "{}", definitions(prefix))?;
-    for mark in &scene.marks {
+    write_marks(out, &scene.marks, prefix)?;
+    writeln!(out, "</svg>")
+}
+
+/// The picture for a page that has the style sheet of [`page_style`] and its own words: an element
+/// without styles, hidden from those who have the tables.
+pub fn render_inner(width: u32, height: u32, prefix: &str, marks: &[Mark]) -> String {
+    let mut out = String::with_capacity(marks.len() * 96 + 1000);
+    let size = format!("width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\"");
+    write!(out, "<svg class=\"fs\" {size} aria-hidden=\"true\" focusable=\"false\">")
+        .and_then(|()| out.write_str(&definitions(prefix)))
+        .and_then(|()| write_marks(&mut out, marks, prefix))
+        .and_then(|()| out.write_str("</svg>"))
+        .expect("a String takes everything");
+    out
+}
+
+fn write_marks(out: &mut String, marks: &[Mark], prefix: &str) -> core::fmt::Result {
+    for mark in marks {
         let Element { tag, attributes, text } = element(mark, prefix);
         write!(out, "<{tag}")?;
         for (name, value) in &attributes {
@@ -98,7 +116,7 @@ fn write_svg(out: &mut String, scene: &Scene) -> core::fmt::Result {
             None => writeln!(out, "/>")?,
         }
     }
-    writeln!(out, "</svg>")
+    Ok(())
 }
 
 /// Text as it may stand in markup.
@@ -149,12 +167,29 @@ pub fn definitions(prefix: &str) -> String {
     out + "</defs>"
 }
 
+fn colours(of: fn(Token) -> &'static str) -> String {
+    let each = Token::ALL.iter().map(|token| format!("--{}:{}", token.var(), of(*token)));
+    each.collect::<Vec<String>>().join(";")
+}
+
+/// The style sheet of a page: its root has the colours, also for the page's own parts, and follows
+/// the viewer unless `data-theme` is set to `light` or `dark`.
+pub fn page_style() -> String {
+    let (light, dark) = (colours(Token::light), colours(Token::dark));
+    let forced = colours(Token::forced);
+    let mut out = format!(":root{{{light};color-scheme:light}}\n");
+    writeln!(
+        out,
+        "@media (prefers-color-scheme:dark){{:root:not([data-theme=light]){{{dark};color-scheme:dark}}}}"
+    )
+    .and_then(|()| writeln!(out, ":root[data-theme=dark]{{{dark};color-scheme:dark}}"))
+    .and_then(|()| writeln!(out, "@media (forced-colors:active){{:root:root{{{forced}}}}}"))
+    .expect("a String takes everything");
+    out + &classes()
+}
+
 /// The style sheet of a picture: colours for its prefix, then the classes that use them.
 pub fn style(theme: Theme, prefix: &str) -> String {
-    let colours = |of: fn(Token) -> &'static str| {
-        let each = Token::ALL.iter().map(|token| format!("--{}:{}", token.var(), of(*token)));
-        each.collect::<Vec<String>>().join(";")
-    };
     let (light, dark) = (colours(Token::light), colours(Token::dark));
     let mut out = match theme {
         Theme::Light => format!(".{prefix}{{{light};color-scheme:light}}\n"),
@@ -166,6 +201,11 @@ pub fn style(theme: Theme, prefix: &str) -> String {
     let forced = colours(Token::forced);
     writeln!(out, "@media (forced-colors:active){{.{prefix}{{{forced}}}}}")
         .expect("a String takes everything");
+    out + &classes()
+}
+
+fn classes() -> String {
+    let mut out = String::new();
     for style in Style::ALL {
         let rule = rule(*style);
         let size = style.size();

@@ -133,6 +133,11 @@ fn waste_asked_and_equal_lanes_are_where_they_should_be() {
 }
 
 #[test]
+fn the_page_has_the_colours_and_classes_of_the_picture() {
+    golden("../../../../assets/page/scene.css", &svg::page_style());
+}
+
+#[test]
 fn range_lanes_and_strips_are_obeyed() {
     let (a, b) = seed();
     let range = FileRange::new(Pos::new(PAGE), Bytes::new(PAGE));

@@ -1,10 +1,12 @@
 //! The trace: every step of a run with its reason and its changes, and everything that is derived
 //! from it alone: the model, the timeline, the wire format, the text.
 
+pub mod align;
 pub mod delta;
 pub mod header;
 pub mod model;
 mod place;
+mod rows;
 pub mod rule;
 pub mod sink;
 pub mod step;

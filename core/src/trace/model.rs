@@ -5,6 +5,7 @@
 
 use super::delta::{ABSENT, Delta, DeltaKind};
 pub use super::place::Place;
+use super::rows::Rows;
 use crate::bits::{Bits, WORD};
 use crate::block::bio::{BioEnd, BioHead, BioOp, BioState};
 use crate::cache::folio::FolioFlags;
@@ -262,12 +263,12 @@ pub struct Tally {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Model {
     geometry: Geometry,
-    files: BTreeMap<u32, FileState>,
+    files: Rows<FileState>,
     folios: BTreeMap<u32, FolioState>,
-    bios: BTreeMap<u32, BioRecord>,
-    ops: BTreeMap<u32, OpRecord>,
+    bios: Rows<BioRecord>,
+    ops: Rows<OpRecord>,
     counters: Counters,
-    tallies: BTreeMap<u32, Vec<Tally>>,
+    tallies: Rows<Vec<Tally>>,
 }
 
 impl Model {
@@ -275,12 +276,12 @@ impl Model {
     pub fn new(geometry: Geometry) -> Self {
         Self {
             geometry,
-            files: BTreeMap::new(),
+            files: Rows::default(),
             folios: BTreeMap::new(),
-            bios: BTreeMap::new(),
-            ops: BTreeMap::new(),
+            bios: Rows::default(),
+            ops: Rows::default(),
             counters: Counters::default(),
-            tallies: BTreeMap::new(),
+            tallies: Rows::default(),
         }
     }
     /// Sizes of the world.
@@ -289,11 +290,11 @@ impl Model {
     }
     /// Files, ascending.
     pub fn files(&self) -> impl Iterator<Item = (FileId, &FileState)> {
-        self.files.iter().map(|(id, file)| (FileId::new(*id), file))
+        self.files.iter().map(|(id, file)| (FileId::new(id), file))
     }
     /// One file.
     pub fn file(&self, id: FileId) -> Option<&FileState> {
-        self.files.get(&id.get())
+        self.files.get(id.get())
     }
     /// Cached folios in the order of their number.
     pub fn folios(&self) -> impl Iterator<Item = (FolioId, &FolioState)> {
@@ -305,11 +306,11 @@ impl Model {
     }
     /// Bios that are being built, in flight, or done a moment ago, in the order of allocation.
     pub fn bios(&self) -> impl Iterator<Item = (u32, &BioRecord)> {
-        self.bios.iter().map(|(id, bio)| (*id, bio))
+        self.bios.iter()
     }
     /// Operations that run, or ended a moment ago.
     pub fn ops(&self) -> impl Iterator<Item = (u32, &OpRecord)> {
-        self.ops.iter().map(|(id, op)| (*id, op))
+        self.ops.iter()
     }
     /// Running totals.
     pub const fn counters(&self) -> &Counters {
@@ -317,13 +318,13 @@ impl Model {
     }
     /// How often each block of a file was written so far; blocks behind the end: never.
     pub fn tallies(&self, file: FileId) -> &[Tally] {
-        self.tallies.get(&file.get()).map_or(&[], Vec::as_slice)
+        self.tallies.get(file.get()).map_or(&[], Vec::as_slice)
     }
     /// The same state without what only a trace can know (the tallies), to be compared with an
     /// engine's own.
     #[must_use]
     pub fn without_tallies(&self) -> Self {
-        Self { tallies: BTreeMap::new(), ..self.clone() }
+        Self { tallies: Rows::default(), ..self.clone() }
     }
 
     /// Applies one change after checking its old value.
@@ -372,16 +373,16 @@ impl Model {
         delta: &Delta,
         word: impl Fn(&mut FileState) -> &mut u64,
     ) -> Result<(), Mismatch> {
-        let file = self.files.entry(delta.object).or_default();
+        let file = self.files.entry(delta.object, FileState::default);
         let done = swap(word(file), delta);
         if *file == FileState::default() {
-            self.files.remove(&delta.object);
+            self.files.remove(delta.object);
         }
         done
     }
 
     fn swap_extent(&mut self, delta: &Delta) -> Result<(), Mismatch> {
-        let extents = &mut self.files.entry(delta.object).or_default().extents;
+        let extents = &mut self.files.entry(delta.object, FileState::default).extents;
         let extent = extents.entry(delta.aux).or_default();
         let word = if delta.kind == DeltaKind::ExtentLen { &mut extent.0 } else { &mut extent.1 };
         let done = swap(word, delta);
@@ -443,16 +444,16 @@ impl Model {
     }
 
     fn place_bio(&mut self, delta: &Delta) -> Result<(), Mismatch> {
-        let found = self.bios.get(&delta.object).map_or(0, |bio| bio.head);
+        let found = self.bios.get(delta.object).map_or(0, |bio| bio.head);
         if found != delta.old {
             return Err(Mismatch { delta: *delta, found });
         }
         if delta.new == 0 {
-            self.bios.remove(&delta.object);
+            self.bios.remove(delta.object);
         } else if BioHead::unpack(delta.new).is_none() {
             return Err(bad(delta));
         } else {
-            let record = self.bios.entry(delta.object).or_insert_with(|| BioRecord {
+            let record = self.bios.entry(delta.object, || BioRecord {
                 head: 0,
                 addr: 0,
                 len: 0,
@@ -472,12 +473,12 @@ impl Model {
         delta: &Delta,
         word: impl Fn(&mut BioRecord) -> &mut u64,
     ) -> Result<(), Mismatch> {
-        let bio = self.bios.get_mut(&delta.object).ok_or_else(|| bad(delta))?;
+        let bio = self.bios.get_mut(delta.object).ok_or_else(|| bad(delta))?;
         swap(word(bio), delta)
     }
 
     fn swap_seg(&mut self, delta: &Delta) -> Result<(), Mismatch> {
-        let bio = self.bios.get_mut(&delta.object).ok_or_else(|| bad(delta))?;
+        let bio = self.bios.get_mut(delta.object).ok_or_else(|| bad(delta))?;
         let at = delta.aux as usize;
         if at == bio.segs.len() {
             bio.segs.push((0, 0));
@@ -507,7 +508,7 @@ impl Model {
 
     fn count(&mut self, bio: u32, forward: bool) {
         let Self { geometry, folios, bios, tallies, .. } = self;
-        let bio = &bios[&bio];
+        let Some(bio) = bios.get(bio) else { return };
         if bio.head().op != BioOp::Write {
             return;
         }
@@ -515,10 +516,10 @@ impl Model {
         for seg in bio.segs() {
             let Some(folio) = folios.get(&seg.folio.get()) else { continue };
             let place = folio.place();
-            let file = tallies.entry(place.file.get()).or_default();
+            let file = tallies.entry(place.file.get(), Vec::new);
             let base = geometry.file_block_floor(geometry.page_pos(place.index));
             let first = geometry.block_floor(seg.offset).get();
-            let end = geometry.block_ceil(seg.offset + seg.len).get();
+            let end = geometry.block_ceil(seg.offset + seg.len).get().min(folio.blocks().into());
             for block in first..end {
                 let at = (base.get() + block) as usize;
                 if file.len() <= at {
@@ -533,21 +534,21 @@ impl Model {
                 file.pop();
             }
             if file.is_empty() {
-                tallies.remove(&place.file.get());
+                tallies.remove(place.file.get());
             }
         }
     }
 
     fn place_op(&mut self, delta: &Delta) -> Result<(), Mismatch> {
-        let found = self.ops.get(&delta.object).map_or(0, |op| op.head);
+        let found = self.ops.get(delta.object).map_or(0, |op| op.head);
         if found != delta.old {
             return Err(Mismatch { delta: *delta, found });
         }
         if delta.new == 0 {
-            self.ops.remove(&delta.object);
+            self.ops.remove(delta.object);
         } else {
             OpKind::from_code(delta.new & 0xff).ok_or_else(|| bad(delta))?;
-            self.ops.entry(delta.object).or_default().head = delta.new;
+            self.ops.entry(delta.object, OpRecord::default).head = delta.new;
         }
         Ok(())
     }
@@ -557,7 +558,7 @@ impl Model {
         delta: &Delta,
         word: impl Fn(&mut OpRecord) -> &mut u64,
     ) -> Result<(), Mismatch> {
-        let op = self.ops.get_mut(&delta.object).ok_or_else(|| bad(delta))?;
+        let op = self.ops.get_mut(delta.object).ok_or_else(|| bad(delta))?;
         swap(word(op), delta)
     }
 }

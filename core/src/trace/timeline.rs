@@ -7,7 +7,6 @@ use super::delta::Delta;
 use super::header::Header;
 use super::model::{Mismatch, Model};
 use super::step::{Grain, Step};
-use std::collections::BTreeMap;
 
 /// Steps between two keyframes.
 pub const KEYFRAME_EVERY: usize = 4096;
@@ -56,7 +55,7 @@ impl Recording {
 pub struct Timeline {
     header: Header,
     recording: Recording,
-    keyframes: BTreeMap<usize, Model>,
+    keyframes: Vec<(usize, Model)>,
     position: usize,
     model: Model,
 }
@@ -65,13 +64,13 @@ impl Timeline {
     /// Replays the recording once to check it and to keep keyframes; stands at the start.
     pub fn new(header: Header, recording: Recording) -> Result<Self, (usize, Mismatch)> {
         let mut model = Model::new(header.geometry);
-        let mut keyframes = BTreeMap::from([(0, model.clone())]);
+        let mut keyframes = vec![(0, model.clone())];
         for at in 0..recording.len() {
             for delta in recording.deltas(at) {
                 model.apply(delta).map_err(|mismatch| (at, mismatch))?;
             }
             if (at + 1) % KEYFRAME_EVERY == 0 {
-                keyframes.insert(at + 1, model.clone());
+                keyframes.push((at + 1, model.clone()));
             }
         }
         let model = Model::new(header.geometry);
@@ -132,7 +131,7 @@ impl Timeline {
     /// Goes to the state after `position` steps, or to the end.
     pub fn seek(&mut self, position: usize) {
         let target = position.min(self.len());
-        let nearest = |(at, _): &(&usize, &Model)| at.abs_diff(target);
+        let nearest = |(at, _): &&(usize, Model)| at.abs_diff(target);
         let (from, model) = self.keyframes.iter().min_by_key(nearest).expect("one at the start");
         if from.abs_diff(target) < self.position.abs_diff(target) {
             self.position = *from;

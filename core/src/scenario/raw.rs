@@ -1,0 +1,272 @@
+//! The tables of a scenario file as they are written, each value with its place; what they mean is
+//! decided in [`super::file`].
+//!
+//! Read by hand and not by serde: the page carries this code, and derived readers of values with
+//! places are a third of its size.
+
+use super::file::Problem;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Switches by name.
+type Switches = Vec<(String, Spanned<String>)>;
+
+pub(super) struct Raw {
+    pub(super) version: Spanned<i64>,
+    pub(super) title: String,
+    pub(super) profile: Option<Spanned<String>>,
+    pub(super) switches: Switches,
+    pub(super) world: Spanned<RawWorld>,
+    pub(super) device: Option<RawDevice>,
+    pub(super) variant: Vec<RawVariant>,
+    pub(super) file: Vec<Spanned<RawFile>>,
+    pub(super) op: Vec<Spanned<RawOp>>,
+}
+
+pub(super) struct RawWorld {
+    pub(super) page_size: Spanned<RawSize>,
+    pub(super) block_size: Spanned<RawSize>,
+    pub(super) max_folio_order: Spanned<i64>,
+    pub(super) readahead: Option<Spanned<RawSize>>,
+}
+
+pub(super) struct RawDevice {
+    pub(super) depth: Spanned<i64>,
+    pub(super) latency_us: Spanned<i64>,
+    pub(super) mib_per_second: Spanned<i64>,
+    pub(super) flush_us: Spanned<i64>,
+}
+
+pub(super) struct RawVariant {
+    pub(super) name: String,
+    pub(super) profile: Option<Spanned<String>>,
+    pub(super) switches: Switches,
+}
+
+pub(super) struct RawFile {
+    pub(super) name: Spanned<String>,
+    pub(super) size: Option<Spanned<RawSize>>,
+    pub(super) device: bool,
+    pub(super) fill: Option<Spanned<i64>>,
+    pub(super) extent: Vec<Spanned<RawExtent>>,
+}
+
+pub(super) struct RawExtent {
+    pub(super) at: Spanned<RawSize>,
+    pub(super) len: Spanned<RawSize>,
+    pub(super) kind: Spanned<String>,
+    pub(super) sector: Spanned<i64>,
+}
+
+pub(super) struct RawOp {
+    pub(super) what: Spanned<String>,
+    pub(super) file: Option<Spanned<String>>,
+    pub(super) at: Option<Spanned<RawSize>>,
+    pub(super) len: Option<Spanned<RawSize>>,
+    pub(super) byte: Option<Spanned<i64>>,
+    pub(super) repeat: Option<Spanned<i64>>,
+    pub(super) seed: Option<Spanned<i64>>,
+    pub(super) then: Option<Spanned<String>>,
+}
+
+pub(super) enum RawSize {
+    Number(i64),
+    Text(String),
+}
+
+/// The tables of a file.
+pub(super) fn read(text: &str) -> Result<Raw, Problem> {
+    let root = DeTable::parse(text)
+        .map_err(|error| (error.span().unwrap_or(0..0), error.message().replace('\n', " ")))?;
+    let known =
+        ["version", "title", "profile", "switches", "world", "device", "variant", "file", "op"];
+    let fields = Fields::new(root.span(), root.get_ref(), &known)?;
+    let (world_span, world) = fields.table("world")?.ok_or_else(|| fields.missing("world"))?;
+    let device = fields.table("device")?;
+    Ok(Raw {
+        version: fields.need("version", integer)?,
+        title: fields.need("title", string)?.into_inner(),
+        profile: fields.may("profile", string)?,
+        switches: fields.switches()?,
+        world: Spanned::new(world_span.clone(), world_of(world_span, world)?),
+        device: device.map(|(span, table)| device_of(span, table)).transpose()?,
+        variant: fields.list("variant", variant_of)?.into_iter().map(Spanned::into_inner).collect(),
+        file: fields.list("file", file_of)?,
+        op: fields.list("op", op_of)?,
+    })
+}
+
+const WORLD: [&str; 4] = ["page_size", "block_size", "max_folio_order", "readahead"];
+
+type Span = core::ops::Range<usize>;
+
+fn world_of(span: Span, table: &DeTable<'_>) -> Result<RawWorld, Problem> {
+    let fields = Fields::new(span, table, &WORLD)?;
+    Ok(RawWorld {
+        page_size: fields.need("page_size", size)?,
+        block_size: fields.need("block_size", size)?,
+        max_folio_order: fields.need("max_folio_order", integer)?,
+        readahead: fields.may("readahead", size)?,
+    })
+}
+
+fn device_of(span: Span, table: &DeTable<'_>) -> Result<RawDevice, Problem> {
+    let known = ["depth", "latency_us", "mib_per_second", "flush_us"];
+    let fields = Fields::new(span, table, &known)?;
+    Ok(RawDevice {
+        depth: fields.need("depth", integer)?,
+        latency_us: fields.need("latency_us", integer)?,
+        mib_per_second: fields.need("mib_per_second", integer)?,
+        flush_us: fields.need("flush_us", integer)?,
+    })
+}
+
+fn variant_of(span: Span, table: &DeTable<'_>) -> Result<RawVariant, Problem> {
+    let fields = Fields::new(span, table, &["name", "profile", "switches"])?;
+    Ok(RawVariant {
+        name: fields.need("name", string)?.into_inner(),
+        profile: fields.may("profile", string)?,
+        switches: fields.switches()?,
+    })
+}
+
+fn file_of(span: Span, table: &DeTable<'_>) -> Result<RawFile, Problem> {
+    let fields = Fields::new(span, table, &["name", "size", "device", "fill", "extent"])?;
+    Ok(RawFile {
+        name: fields.need("name", string)?,
+        size: fields.may("size", size)?,
+        device: fields.may("device", boolean)?.is_some_and(Spanned::into_inner),
+        fill: fields.may("fill", integer)?,
+        extent: fields.list("extent", extent_of)?,
+    })
+}
+
+fn extent_of(span: Span, table: &DeTable<'_>) -> Result<RawExtent, Problem> {
+    let fields = Fields::new(span, table, &["at", "len", "type", "sector"])?;
+    Ok(RawExtent {
+        at: fields.need("at", size)?,
+        len: fields.need("len", size)?,
+        kind: fields.need("type", string)?,
+        sector: fields.need("sector", integer)?,
+    })
+}
+
+fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
+    let known = ["do", "file", "at", "len", "byte", "repeat", "seed", "then"];
+    let fields = Fields::new(span, table, &known)?;
+    Ok(RawOp {
+        what: fields.need("do", string)?,
+        file: fields.may("file", string)?,
+        at: fields.may("at", size)?,
+        len: fields.may("len", size)?,
+        byte: fields.may("byte", integer)?,
+        repeat: fields.may("repeat", integer)?,
+        seed: fields.may("seed", integer)?,
+        then: fields.may("then", string)?,
+    })
+}
+
+/// A table whose keys are all known.
+struct Fields<'a> {
+    span: Span,
+    table: &'a DeTable<'a>,
+}
+
+type Read<T> = fn(&DeValue<'_>) -> Result<T, &'static str>;
+
+impl<'a> Fields<'a> {
+    fn new(span: Span, table: &'a DeTable<'a>, known: &[&str]) -> Result<Self, Problem> {
+        let stranger = table.keys().find(|key| !known.contains(&key.get_ref().as_ref()));
+        if let Some(key) = stranger {
+            let list: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+            let (name, list) = (key.get_ref(), list.join(", "));
+            return Err((key.span(), format!("unknown field `{name}`, expected one of {list}")));
+        }
+        Ok(Self { span, table })
+    }
+    fn missing(&self, name: &str) -> Problem {
+        (self.span.clone(), format!("missing field `{name}`"))
+    }
+    fn get(&self, name: &str) -> Option<&'a Spanned<DeValue<'a>>> {
+        self.table.get(name)
+    }
+    fn may<T>(&self, name: &str, read: Read<T>) -> Result<Option<Spanned<T>>, Problem> {
+        self.get(name).map(|value| spanned(name, value, read)).transpose()
+    }
+    fn need<T>(&self, name: &str, read: Read<T>) -> Result<Spanned<T>, Problem> {
+        self.may(name, read)?.ok_or_else(|| self.missing(name))
+    }
+    fn table(&self, name: &str) -> Result<Option<(Span, &'a DeTable<'a>)>, Problem> {
+        let table = |value| inner(name, value);
+        self.get(name).map(table).transpose()
+    }
+    /// The tables of an array, such as `[[op]]`.
+    fn list<T>(
+        &self,
+        name: &str,
+        read: fn(Span, &DeTable<'_>) -> Result<T, Problem>,
+    ) -> Result<Vec<Spanned<T>>, Problem> {
+        let Some(value) = self.get(name) else { return Ok(Vec::new()) };
+        let Some(all) = value.get_ref().as_array() else {
+            return Err(wrong(name, value, "an array of tables"));
+        };
+        let each = all.iter().map(|entry| {
+            let (span, table) = inner(name, entry)?;
+            Ok(Spanned::new(span.clone(), read(span, table)?))
+        });
+        each.collect()
+    }
+    fn switches(&self) -> Result<Switches, Problem> {
+        let Some((_, table)) = self.table("switches")? else { return Ok(Vec::new()) };
+        let each = table.iter().map(|(key, value)| {
+            let name = key.get_ref().to_string();
+            let value = spanned(&name, value, string)?;
+            Ok((name, value))
+        });
+        each.collect()
+    }
+}
+
+fn inner<'a>(
+    name: &str,
+    value: &'a Spanned<DeValue<'a>>,
+) -> Result<(Span, &'a DeTable<'a>), Problem> {
+    let table = value.get_ref().as_table().ok_or_else(|| wrong(name, value, "a table"))?;
+    Ok((value.span(), table))
+}
+
+fn spanned<T>(
+    name: &str,
+    value: &Spanned<DeValue<'_>>,
+    read: Read<T>,
+) -> Result<Spanned<T>, Problem> {
+    let got = read(value.get_ref()).map_err(|expected| wrong(name, value, expected))?;
+    Ok(Spanned::new(value.span(), got))
+}
+
+fn wrong(name: &str, value: &Spanned<DeValue<'_>>, expected: &str) -> Problem {
+    let found = value.get_ref().type_str();
+    (value.span(), format!("{name} is a value of type {found}: expected {expected}"))
+}
+
+fn string(value: &DeValue<'_>) -> Result<String, &'static str> {
+    value.as_str().map(str::to_owned).ok_or("a string")
+}
+
+fn boolean(value: &DeValue<'_>) -> Result<bool, &'static str> {
+    value.as_bool().ok_or("true or false")
+}
+
+fn integer(value: &DeValue<'_>) -> Result<i64, &'static str> {
+    let number = value.as_integer().ok_or("an integer")?;
+    i64::from_str_radix(number.as_str(), number.radix()).map_err(|_| "an integer of 64 bits")
+}
+
+fn size(value: &DeValue<'_>) -> Result<RawSize, &'static str> {
+    match value.as_str() {
+        Some(text) => Ok(RawSize::Text(text.to_owned())),
+        None => integer(value)
+            .map(RawSize::Number)
+            .map_err(|_| "a size such as 4096, \"64k\" or \"2 MiB\""),
+    }
+}

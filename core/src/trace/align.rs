@@ -1,0 +1,320 @@
+//! Two runs side by side: which step of one answers which step of the other.
+//!
+//! Steps belong together by cause: the operation they serve, then the kind of their rule and how
+//! often it fired before in that operation. A step without a counterpart is a gap in the other
+//! run. It knows nothing about why a run was recorded; a single run is the case without a partner.
+
+use super::rule::Rule;
+use super::step::{Grain, Step};
+use super::timeline::Recording;
+use crate::units::OpId;
+
+/// How far a difference between two runs reaches.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Difference {
+    /// The device is asked for something else.
+    Device,
+    /// The kernel takes another way.
+    Function,
+}
+
+/// A stop on the common way: how many steps of each run have been applied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Moment {
+    positions: [u32; 2],
+    /// Which runs moved to get here.
+    pub moved: [bool; 2],
+    /// The coarsest grain of the steps that led here.
+    pub grain: Grain,
+    /// How the steps that led here differ.
+    pub difference: Option<Difference>,
+}
+
+impl Moment {
+    const START: Self =
+        Self { positions: [0, 0], moved: [false, false], grain: Grain::Op, difference: None };
+    /// Steps applied of run `side`: 0 for A, 1 for B.
+    pub const fn position(&self, side: usize) -> usize {
+        self.positions[side] as usize
+    }
+    /// Whether only one of two runs moved.
+    pub const fn is_gap(&self) -> bool {
+        self.moved[0] != self.moved[1]
+    }
+}
+
+/// The common way of one or two runs. There is always a first moment, where nothing happened.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Alignment(Vec<Moment>);
+
+impl Alignment {
+    /// The way of one run: one moment a step.
+    pub fn single(run: &Recording) -> Self {
+        let mut way = Way::default();
+        for at in 0..run.len() {
+            way.take(Some(run.step(at)), None);
+            way.moments[at + 1].difference = None;
+        }
+        Self(way.moments)
+    }
+    /// The common way of two runs.
+    pub fn pair(a: &Recording, b: &Recording) -> Self {
+        let mut way = Way::default();
+        let (mut at, mut bt) = (0, 0);
+        while at < a.len() || bt < b.len() {
+            let op = next_op(a, at, b, bt);
+            let (a_end, b_end) = (end_of(a, at, op), end_of(b, bt, op));
+            way.merge(&a.steps()[at..a_end], &b.steps()[bt..b_end]);
+            (at, bt) = (a_end, b_end);
+        }
+        Self(way.moments)
+    }
+    /// Every moment; never empty.
+    pub fn moments(&self) -> &[Moment] {
+        &self.0
+    }
+    /// Index of the last moment.
+    pub fn last(&self) -> usize {
+        self.0.len() - 1
+    }
+    /// The moment with this index, or the last one.
+    pub fn moment(&self, at: usize) -> Moment {
+        self.0[at.min(self.last())]
+    }
+    /// The next moment behind `from` that is at least as coarse as `grain`; the last one if there
+    /// is none.
+    pub fn next_of(&self, from: usize, grain: Grain) -> usize {
+        let later = from.saturating_add(1)..self.0.len();
+        later.into_iter().find(|at| self.0[*at].grain <= grain).unwrap_or(self.last())
+    }
+    /// The next moment before `from` that is at least as coarse as `grain`; the first one if there
+    /// is none.
+    pub fn previous_of(&self, from: usize, grain: Grain) -> usize {
+        (1..from.min(self.0.len())).rev().find(|at| self.0[*at].grain <= grain).unwrap_or(0)
+    }
+    /// The first moment where the runs differ, however little.
+    pub fn first_difference(&self) -> Option<usize> {
+        self.0.iter().position(|moment| moment.difference.is_some())
+    }
+    /// The next moment behind `from` with a difference that reaches as far as `difference`.
+    pub fn next_difference(&self, from: usize, difference: Difference) -> Option<usize> {
+        let reaches = |at: &usize| self.0[*at].difference.is_some_and(|d| d <= difference);
+        (from.saturating_add(1)..self.0.len()).find(reaches)
+    }
+    /// The first moment by which run `side` has applied `position` steps.
+    pub fn reach(&self, side: usize, position: usize) -> usize {
+        self.0.partition_point(|moment| moment.position(side) < position).min(self.last())
+    }
+}
+
+/// What a step is there for: rules that answer the same question in two kernels are of one kind.
+const fn kind(rule: Rule) -> u16 {
+    if matches!(rule, Rule::UptodateRun) { Rule::DirtyRun.code() } else { rule.code() }
+}
+
+/// Whether a rule is about what the device is asked for.
+const fn reaches_device(rule: Rule) -> bool {
+    matches!(rule, Rule::BioSubmitted | Rule::BioCompleted | Rule::FlushSent)
+}
+
+/// The operation whose steps come next: that of the run which is behind.
+fn next_op(a: &Recording, at: usize, b: &Recording, bt: usize) -> Option<OpId> {
+    let op = |run: &Recording, at: usize| run.steps().get(at).map(|step| step.op);
+    match (op(a, at), op(b, bt)) {
+        (Some(a), Some(b)) => a.min(b),
+        (Some(one), None) | (None, Some(one)) => one,
+        (None, None) => None,
+    }
+}
+
+/// Where the steps of this operation that begin at `from` end. Background work belongs to the
+/// operation before it.
+fn end_of(run: &Recording, from: usize, op: Option<OpId>) -> usize {
+    let rest = &run.steps()[from..];
+    from + rest.iter().take_while(|step| step.op == op || step.op.is_none()).count()
+}
+
+type Key = (u16, u32);
+
+fn keys(steps: &[Step]) -> Vec<Key> {
+    let mut seen: Vec<Key> = Vec::new();
+    let mut key = |step: &Step| {
+        let kind = kind(step.rule);
+        let at = seen.iter().position(|(known, _)| *known == kind).unwrap_or_else(|| {
+            seen.push((kind, 0));
+            seen.len() - 1
+        });
+        seen[at].1 += 1;
+        seen[at]
+    };
+    steps.iter().map(&mut key).collect()
+}
+
+struct Way {
+    moments: Vec<Moment>,
+}
+
+impl Default for Way {
+    fn default() -> Self {
+        Self { moments: vec![Moment::START] }
+    }
+}
+
+impl Way {
+    /// The steps of one operation in both runs. A step waits in its run until its counterpart
+    /// comes, unless both would wait: then the nearer one is let go.
+    fn merge(&mut self, a: &[Step], b: &[Step]) {
+        let (a_keys, b_keys) = (keys(a), keys(b));
+        let index = |keys: &[Key]| -> Vec<(Key, usize)> {
+            let mut index: Vec<_> = keys.iter().copied().zip(0..).collect();
+            index.sort_unstable();
+            index
+        };
+        let (in_a, in_b) = (index(&a_keys), index(&b_keys));
+        let (mut i, mut j) = (0, 0);
+        while i < a.len() || j < b.len() {
+            let (one, two) = (a.get(i), b.get(j));
+            if one.is_some() && two.is_some() && a_keys[i] == b_keys[j] {
+                self.take(one, two);
+                (i, j) = (i + 1, j + 1);
+                continue;
+            }
+            // How far ahead the counterpart of each lies in the other run; none = there is none.
+            let ahead = |index: &[(Key, usize)], key: &Key, from: usize| {
+                let at = index.binary_search_by_key(key, |(key, _)| *key).ok()?;
+                index[at].1.checked_sub(from)
+            };
+            let a_waits = one.and_then(|_| ahead(&in_b, &a_keys[i], j));
+            let b_waits = two.and_then(|_| ahead(&in_a, &b_keys[j], i));
+            let a_goes = match (a_waits, b_waits) {
+                (None, _) => one.is_some(),
+                (Some(_), None) => two.is_none(),
+                (Some(a), Some(b)) => b <= a,
+            };
+            if a_goes {
+                self.take(one, None);
+                i += 1;
+            } else {
+                self.take(None, two);
+                j += 1;
+            }
+        }
+    }
+    fn take(&mut self, a: Option<&Step>, b: Option<&Step>) {
+        let before = self.moments.last().expect("there is a first one").positions;
+        let steps = [a, b];
+        let moved = steps.map(|step| step.is_some());
+        let grains = steps.into_iter().flatten().map(|step| step.rule.grain());
+        let differs = a.map(|step| (step.rule, step.args)) != b.map(|step| (step.rule, step.args));
+        let far = steps.into_iter().flatten().any(|step| reaches_device(step.rule));
+        let how = if far { Difference::Device } else { Difference::Function };
+        self.moments.push(Moment {
+            positions: [0, 1].map(|side: usize| before[side] + u32::from(moved[side])),
+            moved,
+            grain: grains.min().unwrap_or(Grain::Delta),
+            difference: differs.then_some(how),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::step::Context;
+    use crate::units::{TaskId, Time};
+    use proptest::prelude::*;
+
+    fn recording(steps: &[(u32, Rule, u64)]) -> Recording {
+        let mut recording = Recording::default();
+        for (op, rule, arg) in steps {
+            let step = Step {
+                time: Time::new(recording.len() as u64),
+                task: TaskId::new(1),
+                op: Some(OpId::new(*op)),
+                context: Context::Task,
+                rule: *rule,
+                args: [*arg, 0, 0, 0],
+            };
+            recording.push(step, &[]);
+        }
+        recording
+    }
+    fn positions(way: &Alignment) -> Vec<(usize, usize)> {
+        way.moments().iter().map(|moment| (moment.position(0), moment.position(1))).collect()
+    }
+
+    #[test]
+    fn equal_runs_go_in_step_and_never_differ() {
+        let a = recording(&[(0, Rule::OpStarts, 1), (0, Rule::Copied, 2), (0, Rule::OpEnds, 3)]);
+        let way = Alignment::pair(&a, &a);
+        assert_eq!(positions(&way), [(0, 0), (1, 1), (2, 2), (3, 3)]);
+        assert_eq!(way.first_difference(), None);
+        assert_eq!(way.next_of(0, Grain::Op), 1);
+        assert_eq!(way.next_of(1, Grain::Op), 3);
+        assert_eq!(way.previous_of(3, Grain::Op), 1);
+        assert_eq!(way.previous_of(1, Grain::Op), 0);
+    }
+
+    #[test]
+    fn a_step_without_counterpart_is_a_gap_and_the_runs_meet_again() {
+        let a = recording(&[
+            (0, Rule::OpStarts, 1),
+            (0, Rule::UptodateRun, 16),
+            (0, Rule::BioSubmitted, 16),
+            (0, Rule::OpEnds, 0),
+            (1, Rule::OpStarts, 1),
+        ]);
+        let b = recording(&[
+            (0, Rule::OpStarts, 1),
+            (0, Rule::StateAllocated, 16),
+            (0, Rule::DirtyRun, 1),
+            (0, Rule::BioSubmitted, 1),
+            (0, Rule::OpEnds, 0),
+            (1, Rule::OpStarts, 1),
+        ]);
+        let way = Alignment::pair(&a, &b);
+        assert_eq!(positions(&way), [(0, 0), (1, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6)]);
+        assert!(way.moment(2).is_gap() && !way.moment(3).is_gap());
+        assert_eq!(way.first_difference(), Some(2));
+        assert_eq!(way.next_difference(0, Difference::Device), Some(4));
+        assert_eq!(way.next_difference(4, Difference::Function), None);
+        assert_eq!(way.reach(1, 2), 2);
+        assert_eq!(way.reach(0, 99), way.last());
+    }
+
+    #[test]
+    fn one_run_alone_has_a_moment_a_step() {
+        let a = recording(&[(0, Rule::OpStarts, 1), (0, Rule::OpEnds, 3)]);
+        let way = Alignment::single(&a);
+        assert_eq!(positions(&way), [(0, 0), (1, 0), (2, 0)]);
+        assert_eq!(way.first_difference(), None);
+        assert_eq!(Alignment::single(&Recording::default()).last(), 0);
+    }
+
+    fn scripts() -> impl Strategy<Value = Vec<(u32, Rule, u64)>> {
+        let rules = [Rule::OpStarts, Rule::Copied, Rule::DirtyRun, Rule::BioSubmitted];
+        let step = (0..2_u32, prop::sample::select(rules.to_vec()), 0..2_u64);
+        prop::collection::vec(step, 0..24)
+    }
+
+    proptest! {
+        #[test]
+        fn every_step_of_both_runs_is_met_once_and_in_order(a in scripts(), b in scripts()) {
+            let way = Alignment::pair(&recording(&a), &recording(&b));
+            for two in way.moments().windows(2) {
+                for side in [0, 1] {
+                    let taken = two[1].position(side) - two[0].position(side);
+                    prop_assert_eq!(taken, usize::from(two[1].moved[side]));
+                }
+                prop_assert!(two[1].moved != [false, false]);
+            }
+            let last = way.moment(way.last());
+            prop_assert_eq!((last.position(0), last.position(1)), (a.len(), b.len()));
+        }
+        #[test]
+        fn a_run_beside_itself_never_differs(a in scripts()) {
+            let run = recording(&a);
+            prop_assert_eq!(Alignment::pair(&run, &run).first_difference(), None);
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Single keys: what each one does, and when it keeps quiet because a control uses it itself.
+
+/// What the focused element does with keys.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Focus {
+    /// Nothing.
+    Page,
+    /// Space and Enter press it.
+    Button,
+    /// Arrows, Home and End move it.
+    Slider,
+    /// It takes any key: text, or a list that is searched by typing.
+    Typing,
+}
+
+/// What a key asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// Play or pause.
+    Play,
+    /// One step at the chosen grain; true = forward.
+    Step(bool),
+    /// To the next or previous operation.
+    Op(bool),
+    /// To the start.
+    Start,
+    /// To the end.
+    End,
+    /// To so many percent.
+    Percent(usize),
+    /// To the next difference that reaches the device.
+    Difference,
+    /// The list of keys.
+    Help,
+}
+
+/// Every key with what people read about it.
+pub(crate) const KEYS: [(&str, &str); 8] = [
+    ("Space", "play or pause"),
+    (", .", "one step back, forward"),
+    ("[ ]", "previous, next operation"),
+    ("Home End", "start, end"),
+    ("0 \u{2026} 9", "0 to 90 percent"),
+    ("n", "next difference that reaches the device"),
+    ("?", "this list"),
+    ("Esc", "close it"),
+];
+
+/// What a key does while the focus is there.
+pub(crate) fn action(key: &str, focus: Focus) -> Option<Action> {
+    let found = match key {
+        " " => Action::Play,
+        "," => Action::Step(false),
+        "." => Action::Step(true),
+        "[" => Action::Op(false),
+        "]" => Action::Op(true),
+        "Home" => Action::Start,
+        "End" => Action::End,
+        "n" => Action::Difference,
+        "?" => Action::Help,
+        digit => {
+            let percent = digit.parse::<usize>().ok().filter(|n| *n < 10 && digit.len() == 1)?;
+            Action::Percent(percent * 10)
+        }
+    };
+    let taken = match focus {
+        Focus::Page => false,
+        Focus::Button => found == Action::Play,
+        Focus::Slider => matches!(found, Action::Start | Action::End),
+        Focus::Typing => true,
+    };
+    (!taken).then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_keep_quiet_where_the_focus_uses_them() {
+        assert_eq!(action(" ", Focus::Page), Some(Action::Play));
+        assert_eq!(action(" ", Focus::Button), None);
+        assert_eq!(action(".", Focus::Button), Some(Action::Step(true)));
+        assert_eq!(action("Home", Focus::Slider), None);
+        assert_eq!(action("Home", Focus::Button), Some(Action::Start));
+        assert_eq!(action("7", Focus::Slider), Some(Action::Percent(70)));
+        assert_eq!(action("?", Focus::Typing), None);
+        for other in ["a", "10", "", "Enter", "\u{663}", "+1"] {
+            assert_eq!(action(other, Focus::Page), None, "{other}");
+        }
+    }
+}

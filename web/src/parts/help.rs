@@ -1,0 +1,33 @@
+//! The list of keys, in a dialog, with the switch that turns them off.
+
+use super::{Link, on};
+use crate::app::Msg;
+use crate::keys::KEYS;
+use web_sys::HtmlInputElement;
+use yew::{Event, Html, NodeRef, TargetCast as _, html};
+
+/// The dialog; it is open only while it is asked for.
+pub(crate) fn help(link: &Link, keys: bool, place: &NodeRef) -> Html {
+    let switched = link.batch_callback(|event: Event| {
+        let input: Option<HtmlInputElement> = event.target_dyn_into();
+        Some(Msg::Keys(input?.checked()))
+    });
+    html! {
+        <dialog id="help" aria-label="Keys and help" ref={place.clone()}>
+            <h2>{ "Keys" }</h2>
+            <dl>
+                { for KEYS.iter().map(|(key, does)| html! {
+                    <div><dt>{ *key }</dt><dd>{ *does }</dd></div>
+                }) }
+            </dl>
+            <label>
+                <input id="single-keys" type="checkbox" checked={keys} onchange={switched} />
+                { " Single keys work" }
+            </label>
+            <p>{ "The strip: black = an operation begins, blue = a bio is sent, orange = clean blocks go with it, grey = a flush; below, where A and B ask the device for something else." }</p>
+            <p>{ "Drop a trace or a scenario anywhere on the page to open it; nothing leaves this machine." }</p>
+            <p class="quietly">{ format!("Engine {}", folioscope_core::ENGINE_VERSION) }</p>
+            <button class="primary" onclick={on(link, || Msg::Help(false))}>{ "Close" }</button>
+        </dialog>
+    }
+}

@@ -1,0 +1,122 @@
+//! The stage: the picture, its twin of tables, the legend of what is on it, and how it is known.
+
+use super::{Link, on, raw};
+use crate::app::Msg;
+use crate::stage::{Picture, swatch};
+use crate::state::{Form, Open, State};
+use folioscope_core::scene::evidence;
+use folioscope_core::scene::table::Table;
+use web_sys::HtmlSelectElement;
+use yew::{AttrValue, Event, Html, NodeRef, TargetCast as _, classes, html};
+
+/// Picture or tables, one folio or the whole file, which file.
+fn tools(link: &Link, state: &State) -> Html {
+    let form = |form: Form, words: &'static str| {
+        let chosen = state.form == form;
+        html! {
+            <button class="segment" data-form={words} aria-pressed={chosen.to_string()}
+                onclick={on(link, move || Msg::Form(form))}>{ words }</button>
+        }
+    };
+    let picked = link.batch_callback(|event: Event| {
+        let select: Option<HtmlSelectElement> = event.target_dyn_into();
+        Some(Msg::File(select?.value().parse().ok()?))
+    });
+    let lesson = matches!(state.open, Open::Lesson { .. }) && !state.asks();
+    let files = state.session.files();
+    html! {
+        <div class="tools">
+            <div class="segments" role="group" aria-label="Show the stage as">
+                { form(Form::Picture, "Picture") }{ form(Form::Table, "Table") }{ form(Form::Both, "Both") }
+            </div>
+            if lesson {
+                <button id="zoom" class="link wide" aria-pressed={state.whole.to_string()}
+                    onclick={on(link, || Msg::Zoom)}>
+                    { if state.whole { "One folio" } else { "Whole file" } }
+                </button>
+            }
+            if files > 1 {
+                <label>{ "File " }
+                    <select id="which-file" onchange={picked}>
+                        { for (0..files).map(|file| html! {
+                            <option value={file.to_string()} selected={file == state.file}>{ file }</option>
+                        }) }
+                    </select>
+                </label>
+            }
+        </div>
+    }
+}
+
+/// The picture and its twin. Who cannot see the picture finds the tables, shown or not.
+pub(crate) fn stage(state: &State, picture: &Picture, svg: AttrValue, place: &NodeRef) -> Html {
+    let hidden = state.form == Form::Table;
+    let twin = if state.form == Form::Picture { "vh" } else { "twin" };
+    html! {
+        <section class="stage" aria-label="Stage">
+            <div id="stage" class={classes!("frame", hidden.then_some("empty"))} ref={place.clone()}>
+                if !hidden { { raw(svg) } }
+            </div>
+            <div id="twin" class={twin}>
+                <p class="vh">{ &picture.alt }</p>
+                { for picture.tables.iter().map(table) }
+            </div>
+        </section>
+    }
+}
+
+fn table(table: &Table) -> Html {
+    let caption = if table.run.is_empty() {
+        table.lane.name().to_owned()
+    } else {
+        format!("{}, {}", table.lane.name(), table.run)
+    };
+    html! {
+        <table data-lane={table.lane.word()} data-side={table.run.clone()}>
+            <caption>{ caption }</caption>
+            <tbody>
+                { for table.rows.iter().map(|row| html! {
+                    <tr><th scope="row">{ &row.what }</th><td>{ &row.state }</td></tr>
+                }) }
+                if table.rows.is_empty() { <tr><td>{ "nothing" }</td></tr> }
+                if table.more > 0 { <tr><td>{ format!("and {} rows more", table.more) }</td></tr> }
+            </tbody>
+        </table>
+    }
+}
+
+/// The states on the stage, and how to look at it.
+pub(crate) fn caption(link: &Link, state: &State, picture: &Picture) -> Html {
+    html! {
+        <div class="caption">
+            <ul id="legend" class="legend" aria-label="Legend">
+                { for picture.legend.iter().map(|cell| html! {
+                    <li>{ raw(swatch(*cell)) }<span class="letter">{ cell.letter() }</span>{ cell.words() }</li>
+                }) }
+            </ul>
+            { tools(link, state) }
+        </div>
+    }
+}
+
+/// How each run is known; once where all say the same.
+pub(crate) fn known(state: &State) -> Html {
+    let mut said: Vec<String> = Vec::new();
+    for run in state.session.runs() {
+        let words = evidence(run.timeline().header());
+        if !said.contains(&words) {
+            said.push(words);
+        }
+    }
+    let many = said.len() > 1;
+    let label = |at: usize| {
+        if many { format!("{}: ", state.session.label(at)) } else { String::new() }
+    };
+    html! {
+        <ul id="evidence" class="evidence" aria-label="How this is known">
+            { for said.iter().enumerate().map(|(at, words)| html! {
+                <li>{ format!("{}{words}", label(at)) }</li>
+            }) }
+        </ul>
+    }
+}

@@ -1,0 +1,119 @@
+//! Time: play, steps at three grains, operations, the slider, and the strip of what happens when.
+
+use super::{Link, on, raw};
+use crate::app::Msg;
+use crate::state::{SPEEDS, State};
+use folioscope_core::trace::step::Grain;
+use web_sys::{HtmlElement, HtmlInputElement, HtmlSelectElement};
+use yew::{AttrValue, Event, Html, InputEvent, MouseEvent, NodeRef, TargetCast as _, html};
+
+const GRAINS: [(Grain, &str, &str); 3] = [
+    (Grain::Op, "op", "by operation"),
+    (Grain::Function, "function", "by function"),
+    (Grain::Delta, "detail", "by detail"),
+];
+
+/// What the strip needs beside the state.
+pub(crate) struct Strip<'a> {
+    /// Its markup.
+    pub(crate) markup: AttrValue,
+    /// Its width in pixels.
+    pub(crate) width: u32,
+    /// Its height in pixels.
+    pub(crate) height: u32,
+    /// Where it stands.
+    pub(crate) place: &'a NodeRef,
+}
+
+/// The bar at the bottom.
+pub(crate) fn transport(link: &Link, state: &State, playing: bool, strip: &Strip<'_>) -> Html {
+    let session = &state.session;
+    let (at, last) = (session.at(), session.way().last());
+    let button = |id: &'static str,
+                  label: &'static str,
+                  sign: &'static str,
+                  message: fn() -> Msg,
+                  off: bool| {
+        html! {
+            <button {id} class="square" aria-label={label} title={label} disabled={off}
+                onclick={on(link, message)}>{ sign }</button>
+        }
+    };
+    let (play, sign) = if playing { ("Pause", "\u{2016}") } else { ("Play", "\u{25b6}") };
+    let scrubbed = link.batch_callback(|event: InputEvent| {
+        let input: Option<HtmlInputElement> = event.target_dyn_into();
+        Some(Msg::Scrub(input?.value().parse().ok()?))
+    });
+    html! {
+        <footer class="transport">
+            <div class="buttons">
+                { button("first", "Start", "\u{7c}\u{2039}", || Msg::Go(0), at == 0) }
+                { button("previous-op", "Previous operation", "\u{ab}", || Msg::Op(false), at == 0) }
+                { button("back", "One step back", "\u{2039}", || Msg::Step(false), at == 0) }
+                { button("play", play, sign, || Msg::Play, false) }
+                { button("forward", "One step forward", "\u{203a}", || Msg::Step(true), at == last) }
+                { button("next-op", "Next operation", "\u{bb}", || Msg::Op(true), at == last) }
+                { button("last", "End", "\u{203a}\u{7c}", || Msg::Go(usize::MAX), at == last) }
+                { chooser(link, state) }
+                <span id="positions" class="positions">{ session.positions() }</span>
+                <span id="place" class="place">{ session.place() }</span>
+            </div>
+            <input id="scrubber" type="range" min="0" max={last.to_string()} value={at.to_string()}
+                aria-label="Time" aria-valuetext={session.place()} oninput={scrubbed}
+                onchange={link.callback(|_: Event| Msg::Settle)} />
+            { timeline(link, state, strip) }
+        </footer>
+    }
+}
+
+fn chooser(link: &Link, state: &State) -> Html {
+    let chosen = |event: Event| -> Option<String> {
+        let select: Option<HtmlSelectElement> = event.target_dyn_into();
+        Some(select?.value())
+    };
+    let grain = link.batch_callback(move |event: Event| {
+        let word = chosen(event)?;
+        GRAINS.iter().find(|(_, known, _)| *known == word).map(|(grain, ..)| Msg::Grain(*grain))
+    });
+    let speed =
+        link.batch_callback(move |event: Event| Some(Msg::Speed(chosen(event)?.parse().ok()?)));
+    html! {
+        <>
+            <label><span class="vh">{ "Steps" }</span>
+                <select id="grain" onchange={grain}>
+                    { for GRAINS.iter().map(|(one, word, words)| html! {
+                        <option value={*word} selected={*one == state.grain}>{ *words }</option>
+                    }) }
+                </select>
+            </label>
+            <label class="speed"><span class="vh">{ "Speed" }</span>
+                <select id="speed" onchange={speed}>
+                    { for SPEEDS.iter().enumerate().map(|(at, one)| html! {
+                        <option value={at.to_string()} selected={at == state.speed}>{ format!("{one} a second") }</option>
+                    }) }
+                </select>
+            </label>
+        </>
+    }
+}
+
+fn timeline(link: &Link, state: &State, strip: &Strip<'_>) -> Html {
+    let (at, last) = (state.session.at(), state.session.way().last().max(1));
+    let width = strip.width;
+    let clicked = link.batch_callback(move |event: MouseEvent| {
+        let target: Option<HtmlElement> =
+            event.current_target().and_then(|target| wasm_bindgen::JsCast::dyn_into(target).ok());
+        let left = target?.get_bounding_client_rect().left();
+        let x = (f64::from(event.client_x()) - left).clamp(0.0, f64::from(width));
+        Some(Msg::Go((x / f64::from(width.max(1)) * last as f64).round() as usize))
+    });
+    let x = u64::from(width.saturating_sub(3)) * at as u64 / last as u64 + 1;
+    html! {
+        <div id="strip" class="timeline" ref={strip.place.clone()} onclick={clicked}>
+            { raw(strip.markup.clone()) }
+            <svg class="cursor" width={width.to_string()} height={strip.height.to_string()} aria-hidden="true">
+                <path d={format!("M{x} 0v{}", strip.height)} />
+            </svg>
+        </div>
+    }
+}

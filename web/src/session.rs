@@ -1,0 +1,353 @@
+//! What is on the stage: one run or two, their common way, and where on it the viewer stands.
+//!
+//! It knows nothing about the browser: everything here runs, and is tested, natively as well.
+
+use folioscope_core::counters::Counters;
+use folioscope_core::scenario::run::run;
+use folioscope_core::scenario::{Scenario, Variant};
+use folioscope_core::scene::Side;
+use folioscope_core::scene::limits::Limits;
+use folioscope_core::trace::align::{Alignment, Difference, Moment};
+use folioscope_core::trace::header::Header;
+use folioscope_core::trace::rule::Rule;
+use folioscope_core::trace::step::{Grain, Step};
+use folioscope_core::trace::timeline::{Recording, Timeline};
+use folioscope_core::units::{FileId, FileRange};
+
+/// Letters of the runs.
+const LABELS: [&str; 2] = ["A", "B"];
+
+/// An operation of a run: by how many steps it has started, and what it is.
+struct OpStart {
+    position: usize,
+    name: String,
+}
+
+/// A broken invariant: by how many steps it was noticed, its number and where.
+struct Broken {
+    position: usize,
+    number: u8,
+    at: u64,
+}
+
+/// One run.
+pub struct Run {
+    name: String,
+    timeline: Timeline,
+    total: Counters,
+    ops: Vec<OpStart>,
+    broken: Vec<Broken>,
+}
+
+impl Run {
+    fn new(name: String, header: Header, recording: Recording) -> Result<Self, String> {
+        let mut timeline = Timeline::new(header, recording).map_err(|(at, mismatch)| {
+            format!(
+                "step {at} of the trace does not fit what came before ({mismatch}): record it again"
+            )
+        })?;
+        timeline.seek(usize::MAX);
+        let total = timeline.model().counters().clone();
+        timeline.seek(0);
+        let (mut ops, mut broken) = (Vec::new(), Vec::new());
+        for (at, step) in timeline.recording().steps().iter().enumerate() {
+            if starts_op(step.rule) {
+                let sentence = step.rule.sentence(step.args);
+                let name = sentence.split(' ').next().unwrap_or_default().to_owned();
+                ops.push(OpStart { position: at + 1, name });
+            } else if step.rule == Rule::InvariantBroken {
+                let [number, at_pos, ..] = step.args;
+                broken.push(Broken { position: at + 1, number: number as u8, at: at_pos });
+            }
+        }
+        Ok(Self { name, timeline, total, ops, broken })
+    }
+    /// The setting it ran with.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+    /// The run, at the step that is shown.
+    pub const fn timeline(&self) -> &Timeline {
+        &self.timeline
+    }
+    /// Counters of the whole run.
+    pub const fn total(&self) -> &Counters {
+        &self.total
+    }
+    /// Counters up to now.
+    pub const fn now(&self) -> &Counters {
+        self.timeline.model().counters()
+    }
+    /// Invariants that were broken so far: number and place.
+    pub fn broken(&self) -> Vec<(u8, u64)> {
+        let position = self.timeline.position();
+        let so_far = self.broken.iter().filter(|broken| broken.position <= position);
+        so_far.map(|broken| (broken.number, broken.at)).collect()
+    }
+    /// How many operations have started, and the name of the last one.
+    fn op(&self) -> (usize, &str) {
+        let position = self.timeline.position();
+        let started = self.ops.partition_point(|op| op.position <= position);
+        (started, started.checked_sub(1).map_or("start", |at| &self.ops[at].name))
+    }
+}
+
+/// Runs on a stage.
+pub struct Session {
+    title: String,
+    runs: Vec<Run>,
+    way: Alignment,
+    at: usize,
+    files: u32,
+    limits: Vec<(FileId, Option<FileRange>, Limits)>,
+}
+
+impl Session {
+    /// Runs a scenario with its first two settings, or with the only one.
+    pub fn of_scenario(scenario: &Scenario) -> Result<Self, String> {
+        let one = |variant: &Variant| {
+            let done = run(scenario, variant, Recording::default())
+                .map_err(|stuck| format!("the run does not come to its end: {stuck}"))?;
+            Run::new(variant.name.clone(), done.header, done.sink)
+        };
+        let runs = scenario.variants.iter().take(LABELS.len()).map(one);
+        Ok(Self::new(scenario.title.clone(), runs.collect::<Result<_, _>>()?))
+    }
+    /// Shows a recorded run.
+    pub fn of_trace(header: Header, recording: Recording) -> Result<Self, String> {
+        let (title, profile) = (header.title.clone(), header.profile.clone());
+        Ok(Self::new(title, vec![Run::new(profile, header, recording)?]))
+    }
+    fn new(title: String, runs: Vec<Run>) -> Self {
+        let recording = |at: usize| runs[at].timeline.recording();
+        let way = if runs.len() > 1 {
+            Alignment::pair(recording(0), recording(1))
+        } else {
+            Alignment::single(recording(0))
+        };
+        let opened = |run: &Run| {
+            let steps = run.timeline.recording().steps().iter();
+            steps.filter(|step| step.rule == Rule::FileOpened).count() as u32
+        };
+        let files = runs.iter().map(opened).max().unwrap_or(1).max(1);
+        Self { title, runs, way, at: 0, files, limits: Vec::new() }
+    }
+
+    /// What it shows.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+    /// How many files it has.
+    pub const fn files(&self) -> u32 {
+        self.files
+    }
+    /// The runs, A first.
+    pub fn runs(&self) -> &[Run] {
+        &self.runs
+    }
+    /// Whether there are two.
+    pub fn compares(&self) -> bool {
+        self.runs.len() > 1
+    }
+    /// Letter of a run; none where there is only one.
+    pub fn label(&self, run: usize) -> &'static str {
+        if self.compares() { LABELS[run] } else { "" }
+    }
+    /// The common way.
+    pub const fn way(&self) -> &Alignment {
+        &self.way
+    }
+    /// Index of the moment that is shown.
+    pub const fn at(&self) -> usize {
+        self.at
+    }
+    /// The moment that is shown.
+    pub fn moment(&self) -> Moment {
+        self.way.moment(self.at)
+    }
+    /// Goes to a moment, or to the last one.
+    pub fn go(&mut self, at: usize) {
+        self.at = at.min(self.way.last());
+        let moment = self.moment();
+        for (side, run) in self.runs.iter_mut().enumerate() {
+            run.timeline.seek(moment.position(side));
+        }
+    }
+    /// The moment one step of this grain further, or back.
+    pub fn neighbour(&self, grain: Grain, forward: bool) -> usize {
+        if forward {
+            self.way.next_of(self.at, grain)
+        } else {
+            self.way.previous_of(self.at, grain)
+        }
+    }
+    /// The moment at so many percent of the way.
+    pub fn percent(&self, percent: usize) -> usize {
+        self.way.last() * percent / 100
+    }
+    /// The next moment where the device is asked for something else; where none follows, the first.
+    pub fn next_difference(&self) -> Option<usize> {
+        let next = |from| self.way.next_difference(from, Difference::Device);
+        next(self.at).or_else(|| next(0))
+    }
+    /// The first moment by which run A has applied the `nth` step of this rule, from 1, in the
+    /// operation that started as number `op`, from 0.
+    pub fn find(&self, op: usize, rule: Rule, nth: usize) -> Option<usize> {
+        let run = self.runs.first()?;
+        let start = run.ops.get(op)?.position - 1;
+        let end = run.ops.get(op + 1).map_or(run.timeline.len(), |next| next.position - 1);
+        let steps = &run.timeline.recording().steps()[start..end];
+        let mut found = (start..).zip(steps).filter(|(_, step)| step.rule == rule);
+        let (at, _) = found.nth(nth - 1)?;
+        Some(self.way.reach(0, at + 1))
+    }
+    /// The moment at which run A first sends what writeback took; the start if it never does.
+    pub fn first_write(&self) -> usize {
+        let Some(run) = self.runs.first() else { return 0 };
+        let steps = run.timeline.recording().steps();
+        let mut taken = false;
+        let sent = steps.iter().position(|step| {
+            taken |= step.rule == Rule::WritebackFolio;
+            taken && step.rule == Rule::BioSubmitted
+        });
+        sent.map_or(0, |at| self.way.reach(0, at + 1))
+    }
+
+    /// The steps that led here, one a run; none for a run that waits, and at the start.
+    pub fn steps(&self) -> Vec<Option<&Step>> {
+        let moved = self.moment().moved;
+        let runs = self.runs.iter().zip(moved);
+        runs.map(|(run, moved)| run.timeline.current().filter(|_| moved)).collect()
+    }
+    /// Where this is, for a slider: `op 7 of 24, fdatasync, submit_bio`.
+    pub fn place(&self) -> String {
+        let Some(run) = self.runs.first() else { return String::new() };
+        let (op, name) = run.op();
+        let step = self.steps().into_iter().flatten().next();
+        let function = step.map_or("before the first step", |step| step.rule.function());
+        format!("op {op} of {}, {name}, {function}", run.ops.len())
+    }
+    /// Where each run is: `A 44 of 1 212`.
+    pub fn positions(&self) -> String {
+        let one = |(at, run): (usize, &Run)| {
+            let (position, len) = (run.timeline.position(), run.timeline.len());
+            format!("{} {position} of {len}", self.label(at)).trim().to_owned()
+        };
+        self.runs.iter().enumerate().map(one).collect::<Vec<_>>().join(" \u{b7} ")
+    }
+    /// What happened just now, for those who hear it: the result first, 160 characters at most.
+    pub fn narration(&self) -> String {
+        let said: Vec<Option<String>> = self
+            .steps()
+            .into_iter()
+            .map(|step| step.map(|step| step.rule.sentence(step.args)))
+            .collect();
+        let words = match said.as_slice() {
+            [Some(a), Some(b)] if a == b => a.clone(),
+            [Some(a), Some(b)] => format!("A: {a}. B: {b}"),
+            [Some(a), None] => format!("A: {a}. B waits"),
+            [None, Some(b)] => format!("B: {b}. A waits"),
+            [Some(one)] => one.clone(),
+            _ => "Before the first step".to_owned(),
+        };
+        shorten(&format!("{words}. {}", self.place()), 160)
+    }
+
+    /// The runs as the picture takes them, without the words that their names share.
+    pub fn sides(&self) -> Vec<Side<'_>> {
+        let shared = match self.runs.as_slice() {
+            [a, b] => shared_words(&a.name, &b.name),
+            _ => 0,
+        };
+        let runs = self.runs.iter().enumerate();
+        runs.map(|(at, Run { name, timeline, .. })| {
+            let name = &name[shared..];
+            Side { label: self.label(at), name, timeline }
+        })
+        .collect()
+    }
+    /// What the whole of these runs needs of the picture; found once for each view.
+    pub fn limits(&mut self, file: FileId, range: Option<FileRange>) -> Limits {
+        let known = self.limits.iter().find(|(f, r, _)| (*f, *r) == (file, range));
+        if let Some((_, _, limits)) = known {
+            return limits.clone();
+        }
+        let limits = Limits::of(&self.sides(), file, range);
+        self.limits.push((file, range, limits.clone()));
+        limits
+    }
+}
+
+/// Whether an operation begins with a step of this rule.
+pub(crate) const fn starts_op(rule: Rule) -> bool {
+    matches!(rule, Rule::OpStarts | Rule::SyncStarts)
+}
+
+/// Bytes of the words that two names begin with, but for the last such word: `dirty per folio`
+/// and `dirty per block` are told apart by `per folio` and `per block`.
+fn shared_words(a: &str, b: &str) -> usize {
+    let (mut shared, mut last) = (0, 0);
+    for word in a.split_inclusive(' ').filter(|word| word.ends_with(' ')) {
+        if !b[shared..].starts_with(word) {
+            break;
+        }
+        last = shared;
+        shared += word.len();
+    }
+    last
+}
+
+/// A text of at most `most` characters.
+fn shorten(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    text.chars().take(most - 1).chain(['\u{2026}']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lesson;
+    use folioscope_core::counters::Counter;
+
+    #[test]
+    fn the_lesson_opens_where_the_bios_leave_sixteen_to_one() {
+        let mut session = lesson::session();
+        let at = session.find(2, Rule::BioSubmitted, 1).expect("fdatasync sends a bio");
+        session.go(at);
+        let bytes = |run: &Run| run.timeline().model().bios().map(|(_, bio)| bio.len().get()).sum();
+        let sent: Vec<u64> = session.runs().iter().map(bytes).collect();
+        assert_eq!(sent, [65_536, 4096]);
+        assert_eq!(session.next_difference().map(|next| next > at), Some(true));
+        assert!(session.place().starts_with("op 3 of 49, fdatasync"), "{}", session.place());
+    }
+
+    #[test]
+    fn stepping_and_seeking_agree_and_narration_is_short() {
+        let mut session = lesson::session();
+        let mut stepped = Vec::new();
+        while session.at() < session.way().last() {
+            session.go(session.neighbour(Grain::Delta, true));
+            assert!(session.narration().chars().count() <= 160);
+            stepped.push(session.runs()[0].now().clone());
+        }
+        for at in (1..=stepped.len()).rev() {
+            session.go(at);
+            assert_eq!(session.runs()[0].now(), &stepped[at - 1]);
+        }
+        session.go(usize::MAX);
+        for run in session.runs() {
+            assert_eq!(run.now(), run.total());
+        }
+        assert_eq!(session.runs()[1].now().get(Counter::CleanWritten), 0);
+    }
+
+    #[test]
+    fn shared_words_are_whole_words() {
+        assert_eq!(shared_words("dirty per folio", "dirty per block"), "dirty ".len());
+        assert_eq!(shared_words("of a", "of b"), 0);
+        assert_eq!(shared_words("linux-6.1", "linux-6.6"), 0);
+        assert_eq!(shared_words("same", "same"), 0);
+    }
+}

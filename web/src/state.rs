@@ -1,0 +1,229 @@
+//! The state of the page apart from the browser: what is open, how it is looked at, how time goes.
+
+use crate::lesson::{self, Answer, Lesson, Stop};
+use crate::session::Session;
+use crate::stage::Look;
+use folioscope_core::scene::view::Lane;
+use folioscope_core::trace::step::Grain;
+use folioscope_core::units::{FileId, FileRange};
+
+/// Steps a second that one can play at.
+pub(crate) const SPEEDS: [u32; 6] = [1, 2, 4, 8, 16, 32];
+/// Above this speed only the ends of operations are drawn, so that nothing flashes.
+const FLASH: u32 = 8;
+/// Below this width a stage shows one folio where that is possible.
+const NARROW: u32 = 560;
+
+const FIVE: [Lane; 5] = [Lane::File, Lane::Cache, Lane::Mapping, Lane::Bios, Lane::Device];
+
+/// What is open.
+pub(crate) enum Open {
+    /// The lesson, with the answer that was given and the stop that was reached.
+    Lesson { lesson: Lesson, answer: Option<Answer>, stop: usize },
+    /// A file.
+    File { name: String },
+}
+
+/// How the stage is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// As a picture.
+    Picture,
+    /// As tables.
+    Table,
+    /// As both.
+    Both,
+}
+
+/// The state.
+pub(crate) struct State {
+    pub(crate) session: Session,
+    pub(crate) open: Open,
+    pub(crate) form: Form,
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) whole: bool,
+    pub(crate) why: bool,
+    pub(crate) file: u32,
+    pub(crate) grain: Grain,
+    /// Index in [`SPEEDS`].
+    pub(crate) speed: usize,
+    /// What was said last to those who listen.
+    pub(crate) said: String,
+}
+
+impl State {
+    /// The lesson at its question.
+    pub(crate) fn lesson() -> Self {
+        let (session, lesson) = lesson::open();
+        let lanes = lesson.stops[0].lanes.to_vec();
+        let open = Open::Lesson { lesson, answer: None, stop: 0 };
+        Self::new(session, open, lanes, false)
+    }
+    /// The runs of a file, where their first write goes to the device.
+    pub(crate) fn file(name: String, mut session: Session) -> Self {
+        session.go(session.first_write());
+        let lanes = Lane::ALL.to_vec();
+        Self::new(session, Open::File { name }, lanes, true)
+    }
+    fn new(session: Session, open: Open, lanes: Vec<Lane>, all: bool) -> Self {
+        Self {
+            session,
+            open,
+            form: Form::Picture,
+            lanes,
+            whole: all,
+            why: all,
+            file: 0,
+            grain: Grain::Function,
+            speed: 2,
+            said: String::new(),
+        }
+    }
+
+    /// Whether what goes to the device is still the question.
+    pub(crate) const fn asks(&self) -> bool {
+        matches!(self.open, Open::Lesson { answer: None, .. })
+    }
+    /// The part of the file that is in view.
+    pub(crate) fn range(&self, width: u32) -> Option<FileRange> {
+        match &self.open {
+            Open::Lesson { lesson, .. } if !self.whole || width < NARROW => lesson.folio,
+            Open::Lesson { .. } | Open::File { .. } => None,
+        }
+    }
+    /// What the stage is asked for.
+    pub(crate) fn look(&self, width: u32) -> Look {
+        Look {
+            width,
+            lanes: self.lanes.clone(),
+            range: self.range(width),
+            file: FileId::new(self.file),
+            covered: self.asks(),
+        }
+    }
+
+    /// Goes to a moment; whoever goes beyond the question is shown the answer.
+    pub(crate) fn go(&mut self, at: usize) {
+        self.session.go(at);
+        if let Open::Lesson { lesson, answer: answer @ None, .. } = &mut self.open
+            && self.session.at() > lesson.stops[0].at
+        {
+            *answer = Some(Answer::Shown);
+        }
+    }
+    /// Goes to a moment because the viewer asked for it, and says what happened there.
+    pub(crate) fn step_to(&mut self, at: usize) {
+        self.go(at);
+        self.said = self.session.narration();
+    }
+    /// Takes an answer; returns where the way to its proof ends.
+    pub(crate) fn answer(&mut self, given: Answer) -> usize {
+        let Open::Lesson { lesson, answer, stop } = &mut self.open else { return 0 };
+        *answer = Some(given);
+        *stop = 1;
+        self.lanes = lesson.stops[1].lanes.to_vec();
+        self.whole = false;
+        self.said = format!("{}. {}", lesson.factor(), lesson.verdict(given));
+        self.session.go(lesson.stops[0].at);
+        lesson.stops[1].at
+    }
+    /// Goes to a stop.
+    pub(crate) fn go_to_stop(&mut self, number: usize) {
+        let Open::Lesson { lesson, answer, stop } = &mut self.open else { return };
+        let number = number.min(lesson.stops.len() - 1);
+        *stop = number;
+        let Stop { sentence, at, lanes, why, whole, .. } = &lesson.stops[number];
+        if number > 0 {
+            answer.get_or_insert(Answer::Shown);
+        }
+        (self.lanes, self.why, self.whole) = (lanes.to_vec(), *why, *whole);
+        self.said.clone_from(sentence);
+        let at = *at;
+        self.session.go(at);
+    }
+    /// Whether more than the first lanes are shown.
+    pub(crate) fn has_more_lanes(&self) -> bool {
+        self.lanes.contains(&Lane::Bios)
+    }
+    /// Shows mapping and bios too, or hides them again.
+    pub(crate) fn toggle_lanes(&mut self) {
+        let more = !self.has_more_lanes();
+        let tally = self.lanes.contains(&Lane::Tally);
+        self.lanes = if more { FIVE.to_vec() } else { vec![Lane::File, Lane::Cache, Lane::Device] };
+        if tally {
+            self.lanes.push(Lane::Tally);
+        }
+    }
+
+    /// Milliseconds between two beats of play.
+    pub(crate) const fn beat(&self) -> u32 {
+        let speed = SPEEDS[self.speed];
+        1000 / if speed < FLASH { speed } else { FLASH }
+    }
+    /// Where the next beat leads.
+    pub(crate) fn next_beat(&self) -> usize {
+        let speed = SPEEDS[self.speed];
+        let here = self.session.at();
+        let way = self.session.way();
+        if speed <= FLASH {
+            return way.next_of(here, self.grain);
+        }
+        let steps = (speed / FLASH) as usize;
+        way.next_of(here + steps - 1, Grain::Op)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_leads_to_its_proof_and_stops_lead_on() {
+        let mut state = State::lesson();
+        assert!(state.asks());
+        let proof = state.answer(Answer::Folio);
+        assert!(!state.asks() && proof > state.session.at());
+        for number in 0..9 {
+            state.go_to_stop(number);
+            assert!(state.said.len() > 20);
+        }
+        assert_eq!(state.session.at(), state.session.way().last());
+        assert!(state.range(1440).is_none() && state.range(390).is_some());
+    }
+
+    #[test]
+    fn whoever_steps_beyond_the_question_sees_the_answer() {
+        let mut state = State::lesson();
+        state.step_to(0);
+        assert!(state.asks());
+        state.step_to(usize::MAX);
+        assert!(!state.asks() && !state.said.is_empty());
+    }
+
+    #[test]
+    fn play_comes_to_the_end_at_every_speed_and_draws_op_ends_only_when_fast() {
+        for speed in 0..SPEEDS.len() {
+            let mut state = State::lesson();
+            state.speed = speed;
+            assert!(state.beat() >= 125);
+            let mut beats = 0;
+            while state.session.at() < state.session.way().last() {
+                state.go(state.next_beat());
+                beats += 1;
+                assert!(beats < 1000, "speed {speed}");
+            }
+        }
+    }
+
+    #[test]
+    fn lanes_are_toggled_and_the_tally_stays() {
+        let mut state = State::lesson();
+        state.toggle_lanes();
+        assert_eq!(state.lanes, FIVE);
+        state.go_to_stop(4);
+        state.toggle_lanes();
+        assert!(state.has_more_lanes() && state.lanes.contains(&Lane::Tally));
+        state.toggle_lanes();
+        assert!(!state.has_more_lanes());
+    }
+}
