@@ -7,7 +7,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use folioscope_core::behaviour::Behaviours;
 use folioscope_core::cache::frame_alloc::FramePolicy;
 use folioscope_core::device::sim::{Sim, Timing};
-use folioscope_core::engine::{Engine, WriteFlags, drive};
+use folioscope_core::engine::{Engine, ReadFlags, WriteFlags, drive};
 use folioscope_core::frames::HeapFrames;
 use folioscope_core::fs::blockdev::BlockDev;
 use folioscope_core::fs::extents::Extents;
@@ -79,7 +79,8 @@ impl<S: Sink> Rig<S> {
         drive(&self.engine, &mut self.sim, op).expect("nothing hangs").0.expect("writes succeed");
     }
     fn read(&mut self, pos: u64, mut bytes: &mut [u8]) {
-        let op = self.engine.pread(TASK, self.file, Pos::new(pos), &mut bytes);
+        let flags = ReadFlags::default();
+        let op = self.engine.pread(TASK, self.file, Pos::new(pos), &mut bytes, flags);
         drive(&self.engine, &mut self.sim, op).expect("nothing hangs").0.expect("reads succeed");
     }
     fn fsync(&mut self) {
@@ -187,15 +188,17 @@ fn writeback(c: &mut Criterion) {
     }
 }
 
+const WRITES: u64 = 1000;
+
+fn run<S: Sink>(mut rig: Rig<S>, size: u64, bytes: &[u8]) -> Rig<S> {
+    (0..WRITES).for_each(|at| rig.write(at * PAGE % size, bytes));
+    rig
+}
+
 /// The same overwrites without a trace and with one; then a walk in a long trace.
 fn trace(c: &mut Criterion) {
-    const WRITES: u64 = 1000;
     let size = 1 << 20;
     let bytes = vec![4; PAGE as usize];
-    fn run<S: Sink>(mut rig: Rig<S>, size: u64, bytes: &[u8]) -> Rig<S> {
-        (0..WRITES).for_each(|at| rig.write(at * PAGE % size, bytes));
-        rig
-    }
     let mut group = c.benchmark_group("1000 overwrites of 4 KiB");
     let recorded = || Rig::cached(0, size, Recording::default());
     let before = recorded().engine.into_sink().len();

@@ -35,7 +35,7 @@ fn main() {
     let size = Bytes::kib(64);
     let file = engine.open(Pos::ZERO + size, Provider::BlockDev(BlockDev::new(size)));
     let mut source = Fill { byte: 1, len: Bytes::new(100) };
-    let flags = WriteFlags { dsync: true };
+    let flags = WriteFlags { dsync: true, ..WriteFlags::default() };
     let write = engine.pwrite(TaskId::new(1), file, Pos::new(5000), &mut source, flags);
     let done = drive(&engine, &mut Sim::new(Timing::Ram), write).expect("nothing hangs");
     done.0.expect("the device is whole");

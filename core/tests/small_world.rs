@@ -16,7 +16,7 @@ use folioscope_core::behaviour::{Behaviours, DirtyTracking, IoSizeClamp, WriteCh
 use folioscope_core::cache::frame_alloc::FramePolicy;
 use folioscope_core::counters::Counter;
 use folioscope_core::device::sim::{Sim, Timing, peek_bytes};
-use folioscope_core::engine::{BoxedOp, Engine, Host as _, WriteFlags};
+use folioscope_core::engine::{BoxedOp, Engine, Host as _, ReadFlags, WriteFlags};
 use folioscope_core::frames::HeapFrames;
 use folioscope_core::fs::extents::Extents;
 use folioscope_core::fs::{Provider, SpaceAllocator};
@@ -111,7 +111,7 @@ impl Setting {
         let half = geometry.block_size().get() / 2;
         let len = (HALVES * half) as usize;
         // Two bits say who wrote a byte, six bits where it belongs; none is zero.
-        let byte = |writer: usize, at: usize| ((writer << 6 | at * 64 / len) as u8).max(1);
+        let byte = |writer: usize, at: usize| (((writer << 6) | (at * 64 / len)) as u8).max(1);
         let pattern = |writer| (0..len).map(|at| byte(writer, at)).collect();
         let patterns: Vec<Vec<u8>> = (0..=LENGTH).map(pattern).collect();
         let mut setting =
@@ -218,7 +218,7 @@ impl Run<'_> {
                 let mut buffer = [0xee; (HALVES * 32) as usize];
                 let mut dest = &mut buffer[..bytes(end - start)];
                 let pos = Pos::new(start * half);
-                let op = self.engine.pread(TASK, self.file, pos, &mut dest);
+                let op = self.engine.pread(TASK, self.file, pos, &mut dest, ReadFlags::default());
                 expect(self.drive(op)?, want.len())?;
                 same("the read", &buffer[..want.len()], &self.model.0[want.clone()])?;
             }
