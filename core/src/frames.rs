@@ -40,10 +40,14 @@ impl FrameStore for HeapFrames {
     fn allocate(&mut self, first: Pfn, count: Pages) -> Result<(), Errno> {
         let start = first.get() as usize * self.page;
         let end = start + count.get() as usize * self.page;
-        if self.memory.len() < end {
+        let old = self.memory.len();
+        if old < end {
             self.memory.resize(end, 0);
         }
-        self.memory[start..end].fill(0);
+        // What was added is zero already.
+        if start < old {
+            self.memory[start..end.min(old)].fill(0);
+        }
         Ok(())
     }
     fn release(&mut self, _first: Pfn, _count: Pages) {}

@@ -1,8 +1,9 @@
 //! The cached folios of one file by page index, with the tags that writeback searches by
 //! (`address_space`).
 
+use super::index::{Entry, Index};
 use crate::units::{FolioId, Order, PageIndex};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// What a folio can be searched by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,28 +19,28 @@ pub enum Tag {
 /// The cached folios of one file. A folio stands once, under the index of its first page.
 #[derive(Clone, Default, Debug)]
 pub struct Mapping {
-    folios: BTreeMap<PageIndex, (FolioId, Order)>,
+    folios: Index,
     tags: [BTreeSet<PageIndex>; 3],
 }
 
 impl Mapping {
     /// The folio that holds a page.
     pub fn find(&self, index: PageIndex) -> Option<FolioId> {
-        self.holder(index).map(|(_, id, _)| id)
+        self.folios.holder(index).map(|(_, id, _)| id)
     }
     /// Whether any page of the aligned range of this order is cached.
     pub fn occupied(&self, index: PageIndex, order: Order) -> bool {
         let last = index + order.pages();
-        self.find(index).is_some() || self.folios.range(index..last).next().is_some()
+        self.find(index).is_some() || self.folios.any_starts(index, last)
     }
     /// Adds a folio. Its pages were free.
     pub fn insert(&mut self, index: PageIndex, order: Order, id: FolioId) {
         debug_assert!(!self.occupied(index, order), "page {index:?} is cached already");
-        self.folios.insert(index, (id, order));
+        self.folios.insert((index, id, order));
     }
     /// Takes a folio out with its tags.
     pub fn remove(&mut self, index: PageIndex) {
-        self.folios.remove(&index);
+        self.folios.remove(index);
         for tag in &mut self.tags {
             tag.remove(&index);
         }
@@ -50,7 +51,7 @@ impl Mapping {
     }
     /// Every folio, ascending.
     pub fn folios(&self) -> impl Iterator<Item = FolioId> {
-        self.folios.values().map(|(id, _)| *id)
+        self.folios.iter().map(|(_, id, _)| id)
     }
     /// Sets or clears a tag of the folio at `index`.
     pub fn set_tag(&mut self, tag: Tag, index: PageIndex, on: bool) {
@@ -65,27 +66,16 @@ impl Mapping {
     pub fn tagged(&self, tag: Tag) -> bool {
         !self.tags[tag as usize].is_empty()
     }
-    /// The folio that holds a page: where it starts, and its entry.
-    fn holder(&self, index: PageIndex) -> Option<(PageIndex, FolioId, Order)> {
-        let (start, (id, order)) = self.folios.range(..=index).next_back()?;
-        (index < *start + order.pages()).then_some((*start, *id, *order))
-    }
-    fn next_tagged_entry(
-        &self,
-        tag: Tag,
-        from: PageIndex,
-        end: PageIndex,
-    ) -> Option<(PageIndex, FolioId, Order)> {
+    fn next_tagged_entry(&self, tag: Tag, from: PageIndex, end: PageIndex) -> Option<Entry> {
         if from >= end {
             return None;
         }
         let set = &self.tags[tag as usize];
-        if let Some(entry) = self.holder(from).filter(|(start, ..)| set.contains(start)) {
+        if let Some(entry) = self.folios.holder(from).filter(|(start, ..)| set.contains(start)) {
             return Some(entry);
         }
         let start = *set.range(from..end).next()?;
-        let (id, order) = self.folios[&start];
-        Some((start, id, order))
+        self.folios.holder(start)
     }
     /// The first folio with the tag that reaches beyond `from` and starts before `end`.
     pub fn next_tagged(&self, tag: Tag, from: PageIndex, end: PageIndex) -> Option<FolioId> {

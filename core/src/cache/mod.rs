@@ -3,5 +3,6 @@
 pub mod folio;
 pub mod frame_alloc;
 pub mod ifs;
+mod index;
 mod life;
 pub mod mapping;

@@ -167,7 +167,7 @@ async fn get_folio<E: Env>(
 ) -> Result<FolioId, Errno> {
     loop {
         let index = cx.with(|world| world.geometry().page_floor(pos));
-        let Some(folio) = cx.with(|world| world.file(file).mapping.find(index)) else {
+        let Some((folio, locked)) = cx.with(|world| world.find_and_try_lock(file, index)) else {
             return cx.with(|world| {
                 let folio = world.create_folio(file, index, hint)?;
                 if dontcache {
@@ -176,7 +176,7 @@ async fn get_folio<E: Env>(
                 Ok(folio)
             });
         };
-        if !lock_folio(cx, file, index, folio).await {
+        if !locked && !lock_folio(cx, file, index, folio).await {
             continue;
         }
         wait_if_stable(cx, folio).await;
@@ -198,18 +198,16 @@ pub(crate) async fn lock_folio<E: Env>(
     index: PageIndex,
     folio: FolioId,
 ) -> bool {
-    let here = |world: &World<E>| world.file(file).mapping.find(index) == Some(folio);
-    if cx.with(|world| here(world) && world.has(folio, FolioFlags::LOCKED)) {
-        cx.with(|world| {
-            let pos = world.folio_pos(folio).get();
-            world.step(Rule::WaitsForLock, [pos, 0, 0, 0]);
-        });
-    }
+    let mut told = false;
     cx.wait(|world| {
-        if !here(world) {
+        if world.file(file).mapping.find(index) != Some(folio) {
             return Some(false);
         }
         if world.has(folio, FolioFlags::LOCKED) {
+            if !core::mem::replace(&mut told, true) {
+                let pos = world.folio_pos(folio).get();
+                world.step(Rule::WaitsForLock, [pos, 0, 0, 0]);
+            }
             return None;
         }
         world.raise(folio, FolioFlags::LOCKED);
@@ -321,6 +319,15 @@ impl<E: Env> World<E> {
             dontcache: false,
             file: self.folios.at(folio).file(),
         }
+    }
+    /// The folio that holds a page, and whether its lock was free and is taken now.
+    fn find_and_try_lock(&mut self, file: FileId, index: PageIndex) -> Option<(FolioId, bool)> {
+        let folio = self.file(file).mapping.find(index)?;
+        let free = !self.has(folio, FolioFlags::LOCKED);
+        if free {
+            self.raise(folio, FolioFlags::LOCKED);
+        }
+        Some((folio, free))
     }
     /// Into how large pieces a write is cut.
     fn write_chunk(&self) -> Bytes {

@@ -2,8 +2,9 @@
 //!
 //! A step that fails does not stop the others; one that needs what is missing is skipped, and says
 //! so. Nothing is built twice: tests and lints share the development profile, page and program have
-//! one release profile each.
+//! one release profile each, and the engine alone has one with symbols.
 
+mod release;
 mod report;
 
 use crate::program::{program, run as run_program};
@@ -37,6 +38,8 @@ pub(crate) fn run() -> ExitCode {
         Ok(())
     });
     report.tests("tests", &None, &mut program("cargo test --workspace --no-fail-fast"));
+    report.tests("small world, in release", &None, &mut release::small_world());
+    report.check("no trace in an untraced program", &None, release::untraced);
     report.tests(
         "page's parts in Chromium",
         &either(&bindgen, &browser),

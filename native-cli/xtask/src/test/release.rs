@@ -1,0 +1,41 @@
+//! Checks that need an optimised engine: the whole small world, and that an engine without a sink
+//! holds no code of the trace.
+//!
+//! Both keep the symbols of the release profile, so that the engine is built once for them.
+
+use crate::folders::target;
+use crate::program::{program, run};
+use anyhow::{Context as _, Result, ensure};
+use std::path::Path;
+use std::process::Command;
+
+const PROFILE: [&str; 4] = ["--release", "--config", "profile.release.strip=\"none\"", "--package"];
+/// What the code of the trace leaves in a binary: a mangled path, and the words of a rule.
+const MARKS: [&str; 2] =
+    ["15folioscope_core5trace", "its edge is kept: the whole run is read first"];
+
+/// Every script of the small world.
+pub(super) fn small_world() -> Command {
+    let mut command = program("cargo test");
+    command.args(PROFILE).arg("folioscope-core");
+    command.args("--test small_world -- --ignored --nocapture".split(' '));
+    command
+}
+
+/// Two programs, one with a trace and one without: each mark must stand in the one only.
+pub(super) fn untraced() -> Result<()> {
+    let mut build = program("cargo build");
+    build.args(PROFILE).arg("folioscope-core");
+    run(build.args(["--example", "untraced", "--example", "traced"]))?;
+    for mark in MARKS {
+        ensure!(holds("traced", mark)?, "no {mark:?} in the traced program: look for another mark");
+        ensure!(!holds("untraced", mark)?, "the untraced program holds {mark:?}");
+    }
+    Ok(())
+}
+
+fn holds(example: &str, mark: &str) -> Result<bool> {
+    let path = target().join(Path::new("release/examples")).join(example);
+    let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(bytes.windows(mark.len()).any(|part| part == mark.as_bytes()))
+}
