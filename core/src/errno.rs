@@ -14,6 +14,8 @@ pub enum Errno {
     Again,
     /// User memory cannot be read or written.
     Fault,
+    /// The file would be larger than any may be.
+    FBig,
     /// An argument makes no sense.
     Inval,
     /// The device failed, or the engine's own state is broken.
@@ -26,8 +28,8 @@ pub enum Errno {
 
 impl Errno {
     /// Every error.
-    pub const ALL: [Self; 6] =
-        [Self::Again, Self::Fault, Self::Inval, Self::Io, Self::NoMem, Self::NoSpc];
+    pub const ALL: [Self; 7] =
+        [Self::Again, Self::Fault, Self::FBig, Self::Inval, Self::Io, Self::NoMem, Self::NoSpc];
     /// The error with this number.
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|errno| errno.number() == number)
@@ -40,6 +42,7 @@ impl Errno {
             Self::NoMem => 12,
             Self::Fault => 14,
             Self::Inval => 22,
+            Self::FBig => 27,
             Self::NoSpc => 28,
         }
     }
@@ -48,6 +51,7 @@ impl Errno {
         match self {
             Self::Again => "EAGAIN",
             Self::Fault => "EFAULT",
+            Self::FBig => "EFBIG",
             Self::Inval => "EINVAL",
             Self::Io => "EIO",
             Self::NoMem => "ENOMEM",

@@ -13,6 +13,11 @@ pub const MIN_SIZE: u64 = 16;
 /// Largest page size that a world may have.
 pub const MAX_PAGE_SIZE: u64 = 64 * 1024;
 
+/// Bits of the number of a block in its file.
+pub const BLOCK_BITS: u8 = 32;
+/// Bits of the index of a page in its file.
+pub const INDEX_BITS: u8 = 44;
+
 /// Why sizes do not fit together.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum GeometryError {
@@ -80,6 +85,11 @@ impl Geometry {
         Ok(Self { page_shift, block_shift, min_order, max_order })
     }
 
+    /// Largest size of a file (`s_maxbytes`): as in ext4, 2^32 blocks, and what a trace can name.
+    pub const fn max_file(self) -> Pos {
+        let (blocks, pages) = (BLOCK_BITS + self.block_shift, INDEX_BITS + self.page_shift);
+        Pos::new(1 << if blocks < pages { blocks } else { pages })
+    }
     /// Bytes of a page.
     pub const fn page_size(self) -> Bytes {
         Bytes::new(1 << self.page_shift)

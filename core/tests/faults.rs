@@ -12,6 +12,7 @@ use folioscope_core::errno::Errno;
 use folioscope_core::frames::{BadAfter, Fill};
 use folioscope_core::ops::OpResult;
 use folioscope_core::trace::sink::NoTrace;
+use folioscope_core::trace::timeline::{Recording, Timeline};
 use folioscope_core::units::{Bytes, Pos, TaskId};
 
 fn rig(kind: Kind) -> Rig<NoTrace> {
@@ -160,4 +161,24 @@ fn two_tasks_interleave_and_neither_loses_a_byte() {
     drive_all::<Host<NoTrace>>(engine, &mut rig.sim, ops).expect("nothing hangs");
     let want: Vec<u8> = (0..400).map(|at| if at / 40 % 2 == 0 { 1 } else { 2 }).collect();
     assert_eq!(rig.durable(), want);
+}
+
+/// Positions that a trace cannot name are refused, and what a run does up to there fits its trace.
+#[test]
+fn a_file_ends_at_its_largest_size() {
+    for (page, block, order) in [(4096, 4096, 2), (16, 64, 4), (64, 16, 2), (65536, 16, 0)] {
+        let geometry = common::geometry(page, block, order);
+        let sink = Recording::default();
+        let mut rig = Rig::new(geometry, Behaviours::default(), Kind::Extents, sink);
+        let largest = geometry.max_file().get();
+        assert_eq!(rig.write(largest - 100, 300, 7, true), 100, "up to the largest size");
+        assert_eq!(rig.read(largest - 150, 300), [vec![0; 50], vec![7; 100]].concat());
+        let mut source = Fill { byte: 1, len: Bytes::new(1) };
+        let (at, flags) = (Pos::new(largest), WriteFlags::default());
+        let write = rig.engine.pwrite(TASK, rig.file, at, &mut source, flags);
+        let done = drive(&rig.engine, &mut rig.sim, write).expect("nothing hangs");
+        assert_eq!(done.0, Err(Errno::FBig));
+        let trace = rig.engine.into_sink();
+        Timeline::new(common::header(geometry, Behaviours::default()), trace).expect("it fits");
+    }
 }

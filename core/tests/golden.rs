@@ -3,7 +3,7 @@
 //! `UPDATE_GOLDENS=1 cargo test` writes them anew; the diff is the review.
 
 use folioscope_core::scenario::file::parse_scenario;
-use folioscope_core::scenario::run::run;
+use folioscope_core::scenario::run::run_and_read;
 use folioscope_core::scene::Side;
 use folioscope_core::scene::text::render_text;
 use folioscope_core::scene::view::View;
@@ -33,8 +33,9 @@ fn check(case: &Path) {
     let mut trace = String::new();
     let mut timelines = Vec::new();
     for variant in &scenario.variants {
-        let run = run(&scenario, variant, Recording::default()).expect("nothing hangs");
-        assert_eq!(run.seen, run.durable, "{name}: what was synced is on the device");
+        let ran = run_and_read(&scenario, variant, Recording::default());
+        let (run, files) = ran.expect("nothing hangs");
+        assert_eq!(files.seen, files.durable, "{name}: what was synced is on the device");
         for part in ["== ", &variant.name, " (", &variant.profile, ")\n"] {
             trace += part;
         }

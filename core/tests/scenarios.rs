@@ -2,7 +2,7 @@
 
 use folioscope_core::counters::Counter;
 use folioscope_core::scenario::file::parse_scenario;
-use folioscope_core::scenario::run::run;
+use folioscope_core::scenario::run::{run, run_and_read};
 use folioscope_core::trace::sink::NoTrace;
 use folioscope_core::trace::timeline::{Recording, Timeline};
 
@@ -14,20 +14,20 @@ fn the_lesson_writes_sixteen_times_less() {
     let runs: Vec<_> = scenario
         .variants
         .iter()
-        .map(|variant| run(&scenario, variant, NoTrace).expect("nothing hangs"))
+        .map(|variant| run_and_read(&scenario, variant, NoTrace).expect("nothing hangs"))
         .collect();
-    let count = |at: usize, counter| runs[at].counters.get(counter);
+    let count = |at: usize, counter| runs[at].0.counters.get(counter);
     for at in [0, 1] {
         assert_eq!(count(at, Counter::AppWritten), 24 * 4096);
         assert_eq!(count(at, Counter::WriteBios), 24);
         assert_eq!(count(at, Counter::BrokenInvariants), 0);
-        assert_eq!(runs[at].seen, runs[at].durable);
+        assert_eq!(runs[at].1.seen, runs[at].1.durable);
     }
     assert_eq!(count(0, Counter::DeviceWritten), 24 * 65536);
     assert_eq!(count(0, Counter::CleanWritten), 24 * 15 * 4096);
     assert_eq!(count(1, Counter::DeviceWritten), 24 * 4096);
     assert_eq!(count(1, Counter::CleanWritten), 0);
-    assert_eq!(runs[0].durable, runs[1].durable);
+    assert_eq!(runs[0].1.durable, runs[1].1.durable);
 }
 
 #[test]
@@ -49,6 +49,49 @@ fn the_trace_of_the_lesson_ends_where_the_run_ends() {
         timeline.seek(usize::MAX);
         assert_eq!(timeline.model().counters(), &traced.counters);
     }
+}
+
+/// A world, and a file whose lines are these.
+fn with_file(lines: &str) -> String {
+    format!(
+        "version = 0\ntitle = \"t\"\n[world]\npage_size = 4096\nblock_size = 4096\n\
+         max_folio_order = 9\n[[file]]\nname = \"a\"\n{lines}"
+    )
+}
+
+#[test]
+fn files_that_no_device_could_hold_are_refused() {
+    let extent = |at: u64, sector: u64| {
+        format!("[[file.extent]]\nat = {at}\nlen = 8192\ntype = \"mapped\"\nsector = {sector}\n")
+    };
+    let write =
+        |at: &str, len: &str| format!("[[op]]\ndo = \"pwrite\"\nat = \"{at}\"\nlen = \"{len}\"\n");
+    for (lines, want) in [
+        ("size = 1.5\n".to_owned(), "9:8: size is a value of type float: expected a size"),
+        ("size = \"16g\"\n".to_owned(), "7:1: with this file the run would hold 16 GiB in memory"),
+        ("size = \"2g\"\ndevice = true\n".to_owned(), "would hold 2 GiB in memory"),
+        (write("0", "3g"), "would hold 3 GiB in memory"),
+        ("size = 1000\ndevice = true\n".to_owned(), "not a multiple of the block size 4096"),
+        (extent(0, 100) + &extent(4096, 1000), "these blocks of the file are in use"),
+        (extent(0, 100) + &extent(8192, 100), "these sectors of the device are in use"),
+        (
+            "size = 4096\ndevice = true\n[[file]]\nname = \"b\"\nsize = 4096\ndevice = true\n"
+                .to_owned(),
+            "these sectors of the device are in use",
+        ),
+        ("[[variant]]\nname = \"v\"\n".repeat(2), "two variants are called `v`"),
+    ] {
+        let error = parse_scenario("scenario", &with_file(&lines)).expect_err(&lines).to_string();
+        assert!(error.contains(want), "{lines}: {error}");
+    }
+    // Far out in a file with nothing before it is fine, and a trace of it is small.
+    let text = with_file(&write("15g", "1")) + "then = \"fsync\"\n";
+    let scenario = parse_scenario("scenario", &text).expect("a good file");
+    let run = run(&scenario, &scenario.variants[0], Recording::default()).expect("nothing hangs");
+    let mut timeline = Timeline::new(run.header, run.sink).expect("a trace fits itself");
+    timeline.seek(usize::MAX);
+    let file = folioscope_core::units::FileId::new(0);
+    assert_eq!(timeline.model().tallies(file).len(), 1);
 }
 
 #[test]

@@ -26,21 +26,37 @@ pub(crate) struct Unfinished {
 }
 
 impl Unfinished {
-    /// Makes it in the folder of `path`; `option` is the word on the command line.
-    pub(crate) fn create(option: &str, path: &Path) -> Outcome<Self> {
-        if path.is_dir() {
-            return Err(Failure::usage(format!(
-                "{option} {} is a folder: name a file in it",
+    /// Makes it in the folder of `path`; `option` is the word on the command line. `others` are
+    /// the files that the command reads or writes besides: it must be none of them. What is there
+    /// already is replaced if it is a regular file, also behind a symbolic link; a device or a pipe
+    /// stays what it is.
+    pub(crate) fn create<'a>(
+        option: &str,
+        path: &Path,
+        others: impl IntoIterator<Item = &'a Path>,
+    ) -> Outcome<Self> {
+        let refuse = |what: &str| {
+            Err(Failure::usage(format!(
+                "{option} {} {what}: name a file of its own",
                 path.display()
-            )));
+            )))
+        };
+        let place = place(path);
+        match std::fs::metadata(&place).map(|found| found.file_type()) {
+            Ok(kind) if kind.is_dir() => return refuse("is a folder"),
+            Ok(kind) if !kind.is_file() => return refuse("is not a regular file"),
+            Ok(_) | Err(_) => {}
         }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if others.into_iter().any(|other| self::place(other) == place) {
+            return refuse("is also an input or the target");
+        }
+        let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
         // Other people may read it, as any file; the umask still applies.
         let file = tempfile::Builder::new()
             .permissions(Permissions::from_mode(0o644))
             .tempfile_in(folder.unwrap_or(Path::new(".")))
             .map_err(|error| Failure::file("write", path, &error))?;
-        Ok(Self { path: path.to_owned(), file })
+        Ok(Self { path: place, file })
     }
     /// Writes it whole and names it.
     pub(crate) fn finish(mut self, bytes: &[u8]) -> Outcome<()> {
@@ -50,4 +66,16 @@ impl Unfinished {
         let kept = self.file.persist(&self.path);
         kept.map(drop).map_err(|error| Failure::file("write", &self.path, &error.error))
     }
+}
+
+/// Where a file lies, or will lie, without symbolic links.
+fn place(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or(Path::new(".")).canonicalize();
+        match (folder, path.file_name()) {
+            (Ok(folder), Some(name)) => folder.join(name),
+            (Ok(_) | Err(_), _) => path.to_owned(),
+        }
+    })
 }

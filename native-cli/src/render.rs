@@ -95,7 +95,8 @@ pub(crate) fn render(args: &RenderArgs) -> Outcome<()> {
         view.lanes = Lanes::only(&args.lanes);
     }
     let output = args.output.as_deref();
-    let output = output.map(|path| Unfinished::create("--output", path)).transpose()?;
+    let inputs = || args.files.iter().map(PathBuf::as_path);
+    let output = output.map(|path| Unfinished::create("--output", path, inputs())).transpose()?;
     let picture = picture(&shown, &view, args.format);
     match output {
         Some(file) => file.finish(picture.as_bytes()),

@@ -103,3 +103,31 @@ fn what_is_no_golden_is_told_apart() {
     std::fs::remove_file(&path).expect("it is there");
     conform().arg(folder.path()).assert().code(2);
 }
+
+/// Numbers that no kernel gives end in one sentence and exit code 2: no panic, no endless run.
+#[test]
+fn a_golden_with_absurd_numbers_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("absurd.json");
+    let text = std::fs::read_to_string(goldens().join("w_seq_100k.json")).expect("a golden");
+    let golden: Value = serde_json::from_str(&text).expect("JSON");
+    for (place, value) in [
+        ("/files", serde_json::json!([])),
+        ("/ops/0/repeat", serde_json::json!(u64::MAX)),
+        ("/ops/0/off", serde_json::json!(1u64 << 63)),
+        ("/ops/0/len", serde_json::json!(u64::MAX)),
+        ("/maps/0/sector", serde_json::json!(1u64 << 63)),
+        ("/extent_changes/0/extents/0/len", serde_json::json!(u64::MAX)),
+        ("/after/f0/extents/0/sector", serde_json::json!(u64::MAX)),
+        ("/device/limits/max_sectors_kb", serde_json::json!(u64::MAX)),
+        ("/kernel", serde_json::json!("2.4.0")),
+    ] {
+        let mut absurd = golden.clone();
+        *absurd.pointer_mut(place).unwrap_or_else(|| panic!("{place} is there")) = value;
+        std::fs::write(&path, absurd.to_string()).expect("writable");
+        let output = conform().arg(&path).output().expect("it runs");
+        let words = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{place}: {words}");
+        assert_eq!(words.lines().count(), 1, "{place}: {words}");
+    }
+}

@@ -30,6 +30,12 @@ pub(crate) async fn pwrite<E: Env>(
     if len.is_zero() {
         return Ok(Bytes::ZERO);
     }
+    // What ends behind the largest file is written up to there (`generic_write_checks`).
+    let largest = cx.with(|world| world.geometry().max_file());
+    let range = FileRange::between(pos, range.end().min(largest));
+    if range.is_empty() {
+        return Err(Errno::FBig);
+    }
     let size = cx.with(|world| world.file(file).size);
     if pos > size {
         cx.with(|world| world.step(Rule::GapZeroed, [size.get(), pos.get(), 0, 0]));

@@ -5,15 +5,16 @@
 use super::raw::{self, Raw, RawDevice, RawExtent, RawOp, RawSize, RawWorld};
 use super::size::parse_size;
 use super::{
-    Action, DeviceModel, MAX_FILE, MAX_FILES, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp, StartExtent,
-    StartFile, Variant,
+    Action, DeviceModel, MAX_FILE, MAX_FILES, MAX_HELD, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp,
+    StartExtent, StartFile, Variant,
 };
 use crate::behaviour::{Behaviours, Profile};
 use crate::geometry::Geometry;
 use crate::iomap::MapType;
 use crate::ops::readahead::ReadaheadLimits;
 use crate::trace::header::Header;
-use crate::units::{Bytes, FileId, FileRange, Nanos, Order, Pos, Sector};
+use crate::units::{Bytes, DevAddr, FileId, FileRange, Nanos, Order, Pos, Sector};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use thiserror::Error;
 use toml::Spanned;
@@ -69,7 +70,12 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
     for variant in &raw.variant {
         let profile = variant.profile.as_ref().or(raw.profile.as_ref());
         let switches = raw.switches.iter().chain(&variant.switches);
-        variants.push(build_variant(&variant.name, profile, switches)?);
+        let name = variant.name.get_ref();
+        if variants.iter().any(|other: &Variant| other.name == *name) {
+            let message = format!("two variants are called `{name}`: give one another name");
+            return Err((variant.name.span(), message));
+        }
+        variants.push(build_variant(name, profile, switches)?);
     }
     if variants.is_empty() {
         variants.push(build_variant("run", raw.profile.as_ref(), raw.switches.iter())?);
@@ -79,13 +85,15 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
     for op in &raw.op {
         push_ops(&files, op, &mut ops)?;
     }
+    let readahead = match &raw.world.get_ref().readahead {
+        Some(window) => size(window)?,
+        None => ReadaheadLimits::DEFAULT_WINDOW,
+    };
+    check_held(raw, &files, &ops, readahead)?;
     Ok(Scenario {
         title: raw.title.clone(),
         geometry,
-        readahead: match &raw.world.get_ref().readahead {
-            Some(window) => size(window)?,
-            None => ReadaheadLimits::DEFAULT_WINDOW,
-        },
+        readahead,
         variants,
         files,
         device: raw.device.as_ref().map_or(Ok(DeviceModel::Ram), build_device)?,
@@ -137,6 +145,11 @@ fn build_device(raw: &RawDevice) -> Result<DeviceModel, Problem> {
 fn build_files(geometry: Geometry, raw: &Raw) -> Result<Vec<StartFile>, Problem> {
     let mut files: Vec<StartFile> = Vec::new();
     let mut next = Sector::new(FIRST_SECTOR).addr();
+    for file in raw.file.iter().map(Spanned::get_ref).filter(|file| file.device) {
+        let len = file.size.as_ref().map_or(Ok(Bytes::ZERO), size)?;
+        next = next.max(DevAddr::ZERO + len);
+    }
+    let mut device = Taken::default();
     for entry in &raw.file {
         let file = entry.get_ref();
         let name = file.name.get_ref();
@@ -153,19 +166,91 @@ fn build_files(geometry: Geometry, raw: &Raw) -> Result<Vec<StartFile>, Problem>
             if let Some(extent) = file.extent.first() {
                 return Err((extent.span(), "a file that is a device has no extents".to_owned()));
             }
+            let block = geometry.block_size().get();
+            if !len.get().is_multiple_of(block) {
+                let place = file.size.as_ref().map_or_else(|| entry.span(), Spanned::span);
+                let message = format!(
+                    "a device of {} bytes is not a multiple of the block size {block}",
+                    len.get()
+                );
+                return Err((place, message));
+            }
+            device.take(DevAddr::ZERO.get(), len, entry.span(), "sectors of the device")?;
             None
         } else if file.extent.is_empty() && !len.is_zero() {
             let range = geometry.block_range(FileRange::between(Pos::ZERO, size));
             let extent = StartExtent { range, state: MapType::Mapped, addr: next };
             next += range.len();
+            device.take(extent.addr.get(), range.len(), entry.span(), "sectors of the device")?;
             Some(vec![extent])
         } else {
-            let all = file.extent.iter().map(|extent| build_extent(geometry, extent));
-            Some(all.collect::<Result<_, _>>()?)
+            let mut blocks = Taken::default();
+            let mut all = Vec::new();
+            for entry in &file.extent {
+                let extent = build_extent(geometry, entry)?;
+                let (start, len) = (extent.range.start().get(), extent.range.len());
+                blocks.take(start, len, entry.span(), "blocks of the file")?;
+                device.take(extent.addr.get(), len, entry.span(), "sectors of the device")?;
+                all.push(extent);
+            }
+            Some(all)
         };
         files.push(StartFile { name: name.clone(), size, extents, fill });
     }
     Ok(files)
+}
+
+/// Stretches that are in use: first byte to the byte behind the last.
+#[derive(Default)]
+struct Taken(BTreeMap<u64, u64>);
+
+impl Taken {
+    fn take(&mut self, start: u64, len: Bytes, place: Place, what: &str) -> Result<(), Problem> {
+        let end = start + len.get();
+        if self.0.range(..end).next_back().is_some_and(|(_, other)| *other > start) {
+            let message =
+                format!("these {what} are in use by another extent or file: choose others");
+            return Err((place, message));
+        }
+        self.0.insert(start, end);
+        Ok(())
+    }
+}
+
+/// Refuses a scenario whose files would need more memory than a run may have: what they hold at
+/// the start, and what is read and written of them.
+fn check_held(
+    raw: &Raw,
+    files: &[StartFile],
+    ops: &[ScenarioOp],
+    readahead: Bytes,
+) -> Result<(), Problem> {
+    let mut held: Vec<(Pos, u64)> = files.iter().map(|file| (file.size, file.filled())).collect();
+    for op in ops {
+        let (size, bytes) = &mut held[op.file.get() as usize];
+        let more = match op.action {
+            Action::Pread(range) => range.len() + readahead,
+            Action::Pwrite { range, .. } => {
+                *size = range.end().max(*size);
+                range.len()
+            }
+            Action::Fsync | Action::Fdatasync | Action::Syncfs => Bytes::ZERO,
+        };
+        *bytes = bytes.saturating_add(more.get());
+    }
+    let mut all = 0;
+    for (entry, (size, bytes)) in raw.file.iter().zip(held) {
+        all += bytes.min(size.get());
+        if all > MAX_HELD.get() {
+            let message = format!(
+                "with this file the run would hold {} in memory, and {MAX_HELD} is the most: make \
+                 it, or what is read and written of it, smaller",
+                Bytes::new(all)
+            );
+            return Err((entry.span(), message));
+        }
+    }
+    Ok(())
 }
 
 fn build_extent(geometry: Geometry, entry: &Spanned<RawExtent>) -> Result<StartExtent, Problem> {

@@ -17,6 +17,8 @@ pub const MAX_OPS: usize = 1_000_000;
 pub const MAX_TEXT: usize = 1024 * 1024;
 /// Largest file, and largest offset, of a scenario.
 pub const MAX_FILE: Bytes = Bytes::new(1 << 34);
+/// Most bytes of its files that a run holds in memory, on the device and once more in the cache.
+pub const MAX_HELD: Bytes = Bytes::new(1 << 30);
 /// Most files of a scenario.
 pub const MAX_FILES: usize = 16;
 
@@ -42,6 +44,16 @@ pub struct StartFile {
     pub extents: Option<Vec<StartExtent>>,
     /// The byte that its blocks hold.
     pub fill: u8,
+}
+
+impl StartFile {
+    /// Bytes that it holds at the start.
+    pub fn filled(&self) -> u64 {
+        let whole = FileRange::between(Pos::ZERO, self.size);
+        let Some(extents) = &self.extents else { return whole.len().get() };
+        let mapped = extents.iter().filter(|extent| extent.state == MapType::Mapped);
+        mapped.map(|extent| extent.range.intersect(whole).len().get()).sum()
+    }
 }
 
 /// What one operation does.

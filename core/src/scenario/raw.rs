@@ -38,7 +38,7 @@ pub(super) struct RawDevice {
 }
 
 pub(super) struct RawVariant {
-    pub(super) name: String,
+    pub(super) name: Spanned<String>,
     pub(super) profile: Option<Spanned<String>>,
     pub(super) switches: Switches,
 }
@@ -124,7 +124,7 @@ fn device_of(span: Span, table: &DeTable<'_>) -> Result<RawDevice, Problem> {
 fn variant_of(span: Span, table: &DeTable<'_>) -> Result<RawVariant, Problem> {
     let fields = Fields::new(span, table, &["name", "profile", "switches"])?;
     Ok(RawVariant {
-        name: fields.need("name", string)?.into_inner(),
+        name: fields.need("name", string)?,
         profile: fields.may("profile", string)?,
         switches: fields.switches()?,
     })

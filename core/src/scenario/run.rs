@@ -15,7 +15,7 @@ use crate::ops::OpResult;
 use crate::ops::readahead::ReadaheadLimits;
 use crate::trace::header::{Header, Source};
 use crate::trace::sink::Sink;
-use crate::units::{DevAddr, FileId, TaskId};
+use crate::units::{Bytes, DevAddr, FileId, FileRange, Pos, TaskId};
 use crate::world::{Config, Env};
 use core::marker::PhantomData;
 
@@ -37,14 +37,42 @@ pub struct Run<S> {
     pub counters: Counters,
     /// The result of every operation.
     pub results: Vec<OpResult>,
-    /// What a reader would see of every file at the end.
+}
+
+/// The bytes of every file at the end of a run, whole.
+pub struct Contents {
+    /// What a reader would see.
     pub seen: Vec<Vec<u8>>,
-    /// What every file holds on the device at the end.
+    /// What the device holds.
     pub durable: Vec<Vec<u8>>,
 }
 
 /// Runs a scenario with one of its settings.
 pub fn run<S: Sink>(scenario: &Scenario, variant: &Variant, sink: S) -> Result<Run<S>, Stuck> {
+    run_and_look(scenario, variant, sink, |_, _| ()).map(|(run, ())| run)
+}
+
+/// The same, and what is in the files afterwards: as many bytes as they are long.
+pub fn run_and_read<S: Sink>(
+    scenario: &Scenario,
+    variant: &Variant,
+    sink: S,
+) -> Result<(Run<S>, Contents), Stuck> {
+    run_and_look(scenario, variant, sink, |engine, sim| {
+        let files = || (0..scenario.files.len()).map(|at| FileId::new(at as u32));
+        Contents {
+            seen: files().map(|file| peek_bytes(engine, sim, file)).collect(),
+            durable: files().map(|file| sim.durable_bytes(engine, file)).collect(),
+        }
+    })
+}
+
+fn run_and_look<S: Sink, T>(
+    scenario: &Scenario,
+    variant: &Variant,
+    sink: S,
+    look: impl FnOnce(&Engine<Simulated<S>>, &Sim) -> T,
+) -> Result<(Run<S>, T), Stuck> {
     let geometry = scenario.geometry;
     let mut sim = Sim::new(match scenario.device {
         DeviceModel::Ram => Timing::Ram,
@@ -74,9 +102,7 @@ pub fn run<S: Sink>(scenario: &Scenario, variant: &Variant, sink: S) -> Result<R
     for op in &scenario.ops {
         results.push(run_op(&engine, &mut sim, *op)?);
     }
-    let files = || (0..scenario.files.len()).map(|at| FileId::new(at as u32));
-    let seen = files().map(|file| peek_bytes(&engine, &sim, file)).collect();
-    let durable = files().map(|file| sim.durable_bytes(&engine, file)).collect();
+    let looked = look(&engine, &sim);
     let header = Header {
         engine: crate::ENGINE_VERSION.to_owned(),
         title: scenario.title.clone(),
@@ -86,13 +112,13 @@ pub fn run<S: Sink>(scenario: &Scenario, variant: &Variant, sink: S) -> Result<R
         source: Source::Simulated,
     };
     let counters = engine.counters();
-    Ok(Run { header, sink: engine.into_sink(), counters, results, seen, durable })
+    Ok((Run { header, sink: engine.into_sink(), counters, results }, looked))
 }
 
 fn start_file(geometry: Geometry, file: &StartFile, store: &mut Store) -> Provider {
     let Some(extents) = &file.extents else {
-        let len = crate::units::Bytes::new(file.size.get());
-        store.write(DevAddr::ZERO, &vec![file.fill; len.get() as usize]);
+        let len = Bytes::new(file.size.get());
+        fill(store, DevAddr::ZERO, len, file.fill);
         return Provider::BlockDev(BlockDev::new(len));
     };
     let mut fs = Extents::new(geometry);
@@ -100,13 +126,20 @@ fn start_file(geometry: Geometry, file: &StartFile, store: &mut Store) -> Provid
         fs.map_mut().set(extent.range, extent.state, Some(extent.addr));
         if extent.state == crate::iomap::MapType::Mapped {
             // Bytes of the last block behind EOF are zero, as every writeback leaves them.
-            let held = extent
-                .range
-                .intersect(crate::units::FileRange::between(crate::units::Pos::ZERO, file.size));
-            store.write(extent.addr, &vec![file.fill; held.len().get() as usize]);
+            let held = extent.range.intersect(FileRange::between(Pos::ZERO, file.size));
+            fill(store, extent.addr, held.len(), file.fill);
         }
     }
     Provider::Extents(fs)
+}
+
+fn fill(store: &mut Store, at: DevAddr, len: Bytes, byte: u8) {
+    const PART: u64 = 64 * 1024;
+    for start in (0..len.get()).step_by(PART as usize) {
+        let part = [byte; PART as usize];
+        let n = PART.min(len.get() - start);
+        store.write(at + Bytes::new(start), &part[..n as usize]);
+    }
 }
 
 fn run_op<E: Env>(engine: &Engine<E>, sim: &mut Sim, op: ScenarioOp) -> Result<OpResult, Stuck> {

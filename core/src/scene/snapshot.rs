@@ -7,7 +7,9 @@ use super::axis::Span;
 use super::cells::{Cargo, Cell};
 use crate::block::bio::{BioEnd, BioHead, BioOp, BioState};
 use crate::cache::folio::FolioFlags;
-use crate::trace::model::{BioRecord, ExtentState, FileState, FolioState, Model, OpRecord, Tally};
+use crate::trace::model::{
+    BioRecord, ExtentState, FileState, FolioState, Model, OpRecord, Tallies,
+};
 use crate::trace::rule::Rule;
 use crate::trace::step::Step;
 use crate::units::{Bytes, DevAddr, FileId, FolioId, Offset};
@@ -86,7 +88,7 @@ pub(super) struct Snapshot {
     pub(super) cache: CacheView,
     pub(super) extents: Vec<ExtentView>,
     pub(super) bios: Vec<BioView>,
-    pub(super) tallies: Vec<Tally>,
+    pub(super) tallies: Tallies,
 }
 
 impl Snapshot {
@@ -129,7 +131,7 @@ impl Snapshot {
             cache,
             extents: extents(model, file),
             bios,
-            tallies: model.tallies(file).to_vec(),
+            tallies: model.tallies(file).clone(),
         }
     }
 }

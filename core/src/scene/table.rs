@@ -113,11 +113,11 @@ fn blocks(first: u64, last: u64) -> String {
 }
 
 /// Equal neighbours as one: first, last, value.
-fn runs_of<T: PartialEq + Copy>(first: u64, all: impl Iterator<Item = T>) -> Vec<(u64, u64, T)> {
+fn runs_of<T: PartialEq + Copy>(all: impl Iterator<Item = (u64, T)>) -> Vec<(u64, u64, T)> {
     let mut found: Vec<(u64, u64, T)> = Vec::new();
-    for (at, value) in (first..).zip(all) {
+    for (at, value) in all {
         match found.last_mut() {
-            Some(last) if last.2 == value => last.1 = at,
+            Some(last) if last.2 == value && last.1 + 1 == at => last.1 = at,
             Some(_) | None => found.push((at, at, value)),
         }
     }
@@ -126,7 +126,7 @@ fn runs_of<T: PartialEq + Copy>(first: u64, all: impl Iterator<Item = T>) -> Vec
 
 fn cache(now: &Snapshot) -> Vec<Row> {
     let spans = now.cache.spans.iter();
-    let each = spans.flat_map(|span| runs_of(span.first, span.cells.iter().copied()));
+    let each = spans.flat_map(|span| runs_of((span.first..).zip(span.cells.iter().copied())));
     each.map(|(first, last, cell): (u64, u64, Cell)| row(blocks(first, last), cell.words()))
         .collect()
 }
@@ -165,7 +165,7 @@ fn device(now: &Snapshot) -> Vec<Row> {
 
 fn tally(now: &Snapshot) -> Vec<Row> {
     let shown = |block: u64| now.cache.cell(block).is_some();
-    let all = runs_of(0, now.tallies.iter().map(|tally| (tally.written, tally.wasted)));
+    let all = runs_of(now.tallies.iter().map(|(at, tally)| (*at, (tally.written, tally.wasted))));
     let some = all
         .into_iter()
         .filter(|(first, last, (written, _))| *written > 0 && (shown(*first) || shown(*last)));

@@ -7,7 +7,7 @@ use super::Side;
 use super::axis::Span;
 use super::caption::{evidence, figures};
 use super::cells::{Cargo, Cell};
-use super::fixed::{index, plural, position, size};
+use super::fixed::{plural, position, size};
 use super::lanes::bios::words;
 use super::layout::Run;
 use super::limits::Limits;
@@ -278,10 +278,8 @@ fn device(now: &Snapshot) -> Vec<String> {
 
 fn tally(run: &Run, start: u64, end: u64) -> char {
     let block = run.now.cache.block;
-    let (first, last) = (index(start / block), index(end.div_ceil(block)));
-    let all = &run.now.tallies;
-    let some = all.get(first.min(all.len())..last.min(all.len())).unwrap_or(&[]);
-    match some.iter().map(|tally| tally.written).max().unwrap_or(0) {
+    let some = run.now.tallies.range(start / block..end.div_ceil(block));
+    match some.map(|(_, tally)| tally.written).max().unwrap_or(0) {
         0 => '.',
         n @ 1..=9 => char::from(b'0' + n as u8),
         _ => '+',

@@ -259,6 +259,9 @@ pub struct Tally {
     pub wasted: u32,
 }
 
+/// Tallies of a file by block; a block without one was never written.
+pub type Tallies = BTreeMap<u64, Tally>;
+
 /// The state that a trace describes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Model {
@@ -268,7 +271,7 @@ pub struct Model {
     bios: Rows<BioRecord>,
     ops: Rows<OpRecord>,
     counters: Counters,
-    tallies: Rows<Vec<Tally>>,
+    tallies: Rows<Tallies>,
 }
 
 impl Model {
@@ -316,9 +319,10 @@ impl Model {
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
-    /// How often each block of a file was written so far; blocks behind the end: never.
-    pub fn tallies(&self, file: FileId) -> &[Tally] {
-        self.tallies.get(file.get()).map_or(&[], Vec::as_slice)
+    /// How often each block of a file was written so far.
+    pub fn tallies(&self, file: FileId) -> &Tallies {
+        static NONE: Tallies = Tallies::new();
+        self.tallies.get(file.get()).unwrap_or(&NONE)
     }
     /// The same state without what only a trace can know (the tallies), to be compared with an
     /// engine's own.
@@ -516,22 +520,22 @@ impl Model {
         for seg in bio.segs() {
             let Some(folio) = folios.get(&seg.folio.get()) else { continue };
             let place = folio.place();
-            let file = tallies.entry(place.file.get(), Vec::new);
+            let file = tallies.entry(place.file.get(), Tallies::new);
             let base = geometry.file_block_floor(geometry.page_pos(place.index));
             let first = geometry.block_floor(seg.offset).get();
-            let end = geometry.block_ceil(seg.offset + seg.len).get().min(folio.blocks().into());
-            for block in first..end {
-                let at = (base.get() + block) as usize;
-                if file.len() <= at {
-                    file.resize(at + 1, Tally::default());
-                }
-                step(&mut file[at].written);
+            // A piece lies in its folio, whatever a trace says.
+            let size = geometry.folio_size(place.order).get();
+            let end = seg.offset.get().saturating_add(seg.len.get()).min(size);
+            for block in first..geometry.block_ceil(Offset::new(end)).get() {
+                let at = base.get() + block;
+                let tally = file.entry(at).or_default();
+                step(&mut tally.written);
                 if folio.is_waste(block as u32) {
-                    step(&mut file[at].wasted);
+                    step(&mut tally.wasted);
                 }
-            }
-            while file.last() == Some(&Tally::default()) {
-                file.pop();
+                if *tally == Tally::default() {
+                    file.remove(&at);
+                }
             }
             if file.is_empty() {
                 tallies.remove(place.file.get());

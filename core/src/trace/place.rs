@@ -1,6 +1,7 @@
 //! Where a folio lies in the page cache, as deltas carry it.
 
 use super::delta::ABSENT;
+use crate::geometry::INDEX_BITS;
 use crate::units::{FileId, Order, PageIndex};
 
 /// Where a folio lies: file, index and order in one word.
@@ -26,7 +27,7 @@ impl Place {
         }
         Some(Self {
             file: FileId::new((word >> 48) as u32),
-            index: PageIndex::new(word >> 4 & ((1 << 44) - 1)),
+            index: PageIndex::new(word >> 4 & ((1 << INDEX_BITS) - 1)),
             order: Order::new((word & 15) as u8),
         })
     }

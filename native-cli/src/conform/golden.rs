@@ -233,3 +233,61 @@ pub(super) fn other_format(value: &Value) -> Option<&'static str> {
     }
     None
 }
+
+/// Largest position, length or size that a case may name.
+const MAX_BYTES: u64 = 1 << 40;
+/// Largest sector.
+const MAX_SECTOR: u64 = 1 << 40;
+/// Most operations of a case, repeats counted.
+const MAX_OPS: u64 = 1_000_000;
+
+/// Refuses numbers that no kernel gives: the engine's own arithmetic is made for less.
+pub(super) fn check_limits(golden: &Golden) -> Result<(), String> {
+    let check = |what: &str, value: u64, most: u64| {
+        if value <= most {
+            return Ok(());
+        }
+        Err(format!("{what} is {value}: expected {most} at most"))
+    };
+    if golden.files.is_empty() {
+        return Err("`files` is empty: expected one name at least".to_owned());
+    }
+    let mut ops = 0u64;
+    for op in golden.setup.iter().chain(&golden.ops) {
+        for (what, value) in [("off", op.off), ("len", op.len), ("size", op.size)] {
+            check(&format!("`{what}` of the operation {}", op.name), value, MAX_BYTES)?;
+        }
+        ops = ops.saturating_add(op.repeat);
+        check("the number of operations, repeats counted,", ops, MAX_OPS)?;
+        check("`stride`", op.stride.unwrap_or(0), MAX_BYTES)?;
+    }
+    let states = || golden.before.values().chain(golden.after.values());
+    states().try_for_each(|state| check("the size of a file", state.size, MAX_BYTES))?;
+    let changed = golden.extent_changes.iter().flat_map(|change| &change.extents);
+    for extent in states().flat_map(|state| &state.extents).chain(changed) {
+        check("`off` of an extent", extent.off, MAX_BYTES)?;
+        check("`len` of an extent", extent.len, MAX_BYTES)?;
+        check("`sector` of an extent", extent.sector.unwrap_or(0), MAX_SECTOR)?;
+        if extent.len == 0 {
+            return Err(format!("the extent at {} is empty", extent.off));
+        }
+    }
+    for map in &golden.maps {
+        check("`off` of a mapping", map.off, MAX_BYTES)?;
+        check("`len` of a mapping", map.len, 1 << 62)?;
+        check("`sector` of a mapping", map.sector.unwrap_or(0), MAX_SECTOR)?;
+        let block = golden.fs.block_size.max(1);
+        if map.sector.is_some() && !map.off.is_multiple_of(block) {
+            return Err(format!("a mapping begins at {}, inside a block of {block}", map.off));
+        }
+    }
+    let limits = &golden.device.limits;
+    check("`read_ahead_kb`", limits.read_ahead_kb, MAX_BYTES >> 10)?;
+    check("`max_sectors_kb`", limits.max_sectors_kb, MAX_BYTES >> 10)?;
+    let runs = golden.per_run.iter().flat_map(|run| &run.phys_runs).flat_map(|runs| &runs.runs);
+    for (_, pos, len) in runs {
+        check("a position of `phys_runs`", *pos, MAX_BYTES)?;
+        check("a length of `phys_runs`", *len, MAX_BYTES)?;
+    }
+    Ok(())
+}

@@ -10,6 +10,7 @@ mod script;
 mod setup;
 
 use crate::error::{Failure, Outcome};
+use crate::out;
 use clap::Args;
 use compare::Verdict;
 use golden::Golden;
@@ -54,14 +55,14 @@ pub(crate) fn conform(args: &ConformArgs) -> Outcome<()> {
     for file in &files {
         let case = run_file(file, &known)?;
         if !args.json {
-            println!("{case}");
+            out::print(&format!("{case}\n"))?;
         }
         report.add(case);
     }
     if args.json {
-        println!("{}", report.to_json());
+        out::print(&format!("{}\n", report.to_json()))?;
     } else {
-        println!("{report}");
+        out::print(&format!("{report}\n"))?;
     }
     report.verdict()
 }
@@ -80,6 +81,10 @@ fn collect(path: &Path, files: &mut Vec<PathBuf>) -> Outcome<()> {
         .map_err(failed)?;
     inside.sort();
     for entry in inside {
+        // A link to a folder may lead back here.
+        if entry.is_symlink() && entry.is_dir() {
+            continue;
+        }
         if entry.is_dir() || entry.extension().is_some_and(|ext| ext == "json") {
             collect(&entry, files)?;
         }
@@ -113,7 +118,8 @@ fn run_file(path: &Path, known: &Known) -> Outcome<Case> {
     if let Some(why) = script::missing(&golden) {
         return Ok(Case::skipped(golden.id, why));
     }
-    let verdict: Verdict = execute::run(&golden)
+    let verdict: Verdict = golden::check_limits(&golden)
+        .and_then(|()| execute::run(&golden))
         .map_err(|why| Failure::usage(format!("{}: {why}", path.display())))?;
     Ok(Case::compared(golden.id, verdict, known))
 }

@@ -53,7 +53,7 @@ fn within(end: u64) -> Result<(), String> {
 }
 
 fn apply(file: &mut Vec<u8>, op: &Op, rep: u64) -> Result<(), String> {
-    let off = op.off + rep * op.stride.unwrap_or(op.len);
+    let off = rep.saturating_mul(op.stride.unwrap_or(op.len)).saturating_add(op.off);
     within(off.saturating_add(op.len).max(op.size))?;
     let (start, end) = (off as usize, (off + op.len) as usize);
     let inside = |file: &Vec<u8>| start.min(file.len())..end.min(file.len());

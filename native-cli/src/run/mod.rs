@@ -116,16 +116,17 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<()> {
         ));
     }
     let world = args.world.world()?;
+    check_memory(args, &file)?;
     if args.verify_only {
         return verify_only(args, &file);
     }
-    check_memory(args, &file)?;
+    let paths = args.target.as_deref().map(|target| paths(&file, target)).transpose()?;
     let trace = args.trace.as_deref();
-    let trace = trace.map(|path| Unfinished::create("--trace", path)).transpose()?;
+    let others = || paths.iter().flatten().chain([&args.job]).map(PathBuf::as_path);
+    let trace = trace.map(|path| Unfinished::create("--trace", path, others())).transpose()?;
     signal::watch();
     let block = world.geometry.block_size();
-    let targets = args.target.as_deref();
-    let targets = targets.map(|target| open_all(args, &file, block, target)).transpose()?;
+    let targets = paths.map(|paths| open_all(args, &file, block, paths)).transpose()?;
     for note in fallback_notes(targets.as_deref()) {
         eprintln!("folioscope: warning: {note}");
     }
@@ -169,8 +170,11 @@ impl RunArgs {
 
 fn check_memory(args: &RunArgs, file: &FioFile) -> Outcome<()> {
     let each = |job: &FioJob| {
-        let copies = u64::from(job.num_jobs);
-        job.size.get().saturating_mul(copies).saturating_mul(1 + 2 * u64::from(args.verify))
+        // The plain array keeps who wrote each block, in eight bytes.
+        let array = job.size.get().saturating_add(job.blocks().get().saturating_mul(8));
+        let arrays = if args.verify { array.saturating_add(job.size.get()) } else { 0 };
+        let one = if args.verify_only { array } else { job.size.get().saturating_add(arrays) };
+        one.saturating_mul(u64::from(job.num_jobs))
     };
     let needed = file.jobs.iter().map(each).fold(0, u64::saturating_add);
     let limit = args.memory.unwrap_or_else(|| Bytes::new(free_memory() / 2));
@@ -224,9 +228,14 @@ fn paths(file: &FioFile, target: &Path) -> Outcome<Vec<PathBuf>> {
     Ok(vec![target.to_owned()])
 }
 
-fn open_all(args: &RunArgs, file: &FioFile, block: Bytes, target: &Path) -> Outcome<Vec<Opened>> {
+fn open_all(
+    args: &RunArgs,
+    file: &FioFile,
+    block: Bytes,
+    paths: Vec<PathBuf>,
+) -> Outcome<Vec<Opened>> {
     let mut all: Vec<Opened> = Vec::new();
-    for ((job, _), path) in copies(file).zip(paths(file, target)?) {
+    for ((job, _), path) in copies(file).zip(paths) {
         let opened = open(&Request {
             path,
             size: job.size,

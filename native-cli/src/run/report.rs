@@ -172,6 +172,11 @@ impl Report {
             if calls.count() == 0 {
                 continue;
             }
+            if self.elapsed.is_zero() {
+                let calls = calls.count();
+                writeln!(out, "  {name}: {calls} calls, {bytes}, none of which had to wait")?;
+                continue;
+            }
             let bandwidth = self.bandwidth(bytes);
             writeln!(
                 out,

@@ -1,6 +1,7 @@
 //! A scenario on a simulated device: the totals of each of its variants, side by side.
 
 use super::RunArgs;
+use super::sink::{JobSink, Limited};
 use crate::error::{Failure, Outcome};
 use crate::out::{self, Unfinished};
 use folioscope_core::counters::{Counter, Counters};
@@ -8,7 +9,7 @@ use folioscope_core::scenario::run::run;
 use folioscope_core::scenario::{Scenario, Variant};
 use folioscope_core::trace::sink::NoTrace;
 use folioscope_core::trace::timeline::Recording;
-use folioscope_core::trace::wire;
+use folioscope_core::trace::wire::{self, MAX_STEPS};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
@@ -24,7 +25,7 @@ pub(super) fn run_scenario(args: &RunArgs, scenario: &Scenario) -> Outcome<()> {
                 variants[0].name
             )));
         };
-        let file = Unfinished::create("--trace", path)?;
+        let file = Unfinished::create("--trace", path, [args.job.as_path()])?;
         let (ran, recording) = record(scenario, variant)?;
         file.finish(&wire::encode(&ran.0, &recording))?;
         return print(args, scenario, &[(variant, ran.1)]);
@@ -43,10 +44,16 @@ pub(crate) fn record(
     scenario: &Scenario,
     variant: &Variant,
 ) -> Outcome<((folioscope_core::trace::header::Header, Counters), Recording)> {
-    let ran = run(scenario, variant, Recording::default());
+    let ran = run(scenario, variant, Limited::default());
     let ran = ran.map_err(|stuck| stuck_in(variant, stuck))?;
     check_invariants(variant, &ran.counters)?;
-    Ok(((ran.header, ran.counters), ran.sink))
+    if ran.sink.is_full() {
+        return Err(Failure::usage(format!(
+            "variant {:?} has more than {MAX_STEPS} steps, the most that a trace holds: make its operations fewer",
+            variant.name
+        )));
+    }
+    Ok(((ran.header, ran.counters), ran.sink.recording))
 }
 
 /// The variant with this name, or all.

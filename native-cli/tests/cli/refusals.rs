@@ -98,6 +98,46 @@ fn files_that_could_be_hurt_are_left_alone() {
     assert_eq!(world.read("precious"), b"precious");
 }
 
+/// What `--trace` and `--output` would replace is a file of its own, or it stays.
+#[test]
+fn results_replace_no_device_no_input_and_no_target() {
+    let world = World::new();
+    world.write("job.fio", "[j]\nrw=write\nsize=64k\n");
+    world.write("old", "old");
+    let socket = std::os::unix::net::UnixListener::bind(world.path("socket")).expect("binds");
+    symlink(world.path("socket"), world.path("link")).expect("links");
+    for (words, start) in [
+        ("run job.fio --trace socket", "--trace socket is not a regular file: name a file"),
+        ("run job.fio --trace link", "--trace link is not a regular file"),
+        ("run job.fio --trace ./job.fio", "--trace ./job.fio is also an input or the target"),
+        ("run job.fio --trace f --target f", "--trace f is also an input or the target"),
+        ("run job.fio --trace j.0.0 --target .", "--trace j.0.0 is also an input or the target"),
+        ("run job.fio --trace .", "--trace . is a folder"),
+    ] {
+        refused(&world, words, 2, start);
+    }
+    drop(socket);
+    let kind = std::fs::symlink_metadata(world.path("link")).expect("is there").file_type();
+    assert!(kind.is_symlink());
+    // A link to a file stays, and the file gets the result.
+    std::fs::remove_file(world.path("link")).expect("removes");
+    symlink("old", world.path("link")).expect("links");
+    assert_eq!(world.run("run job.fio --trace link").code, 0);
+    assert!(world.read("old").starts_with(b"folioscope-trace"));
+    refused(&world, "render old --output old", 2, "--output old is also an input");
+}
+
+#[test]
+fn files_larger_than_memory_are_refused_before_anything_is_made() {
+    let world = World::new();
+    world.write("huge.fio", "[j]\nrw=write\nsize=1024t\n");
+    world.write("old", "old");
+    refused(&world, "run huge.fio --target new", 2, "the files of the job need 1048576 GiB");
+    refused(&world, "run huge.fio --target old --verify-only", 2, "the files of the job need");
+    world.write("tiny.fio", "[j]\nrw=write\nsize=1m\nbs=1\n");
+    refused(&world, "run tiny.fio --verify --memory 8m", 2, "the files of the job need 11 MiB");
+}
+
 #[test]
 fn a_target_without_permission_is_refused() {
     let world = World::new();

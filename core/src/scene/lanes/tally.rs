@@ -2,10 +2,10 @@
 
 use crate::scene::canvas::{Canvas, id};
 use crate::scene::draw::{Anchor, Pattern, Style};
-use crate::scene::fixed::{Fx, grouped, index, plural, px};
+use crate::scene::fixed::{Fx, grouped, plural, px};
 use crate::scene::layout::{Frame, Row, band};
 use crate::scene::view::Lane;
-use crate::trace::model::Tally;
+use crate::trace::model::{Tallies, Tally};
 
 const WORDS: i32 = 15;
 const BARS: i32 = 22;
@@ -27,7 +27,7 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
 
 fn total(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, y: Fx) {
     let all = &frame.runs[run].now.tallies;
-    let sum = |of: fn(&Tally) -> u32| all.iter().map(|tally| u64::from(of(tally))).sum::<u64>();
+    let sum = |of: fn(&Tally) -> u32| all.values().map(|tally| u64::from(of(tally))).sum::<u64>();
     let (written, wasted) = (sum(|tally| tally.written), sum(|tally| tally.wasted));
     let edges = frame.edges();
     let place = [(px(frame.x0), y, Anchor::Start)];
@@ -76,8 +76,7 @@ fn draw_bars(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, top: Fx, height
 }
 
 /// The highest tally of some blocks.
-fn highest(tallies: &[Tally], first: u64, last: u64) -> Tally {
-    let end = index(last).min(tallies.len());
-    let some = tallies.get(index(first)..end).unwrap_or(&[]);
-    some.iter().copied().max_by_key(|tally| (tally.written, tally.wasted)).unwrap_or_default()
+fn highest(tallies: &Tallies, first: u64, last: u64) -> Tally {
+    let some = tallies.range(first..last).map(|(_, tally)| *tally);
+    some.max_by_key(|tally| (tally.written, tally.wasted)).unwrap_or_default()
 }
