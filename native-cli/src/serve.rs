@@ -6,7 +6,7 @@ use rust_embed::RustEmbed;
 use std::io::Write as _;
 use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
-use tiny_http::{Header, Method, Request, Response, Server, StatusCode};
+use tiny_http::{Method, Request, Server, StatusCode};
 
 /// The page as built; nothing in a clean checkout.
 #[derive(RustEmbed)]
@@ -67,10 +67,6 @@ fn open_browser(url: &str) {
     }
 }
 
-fn header(name: &str, value: &str) -> Header {
-    Header::from_bytes(name, value).expect("our own headers are plain text")
-}
-
 fn answer(request: Request, port: u16) {
     let path = request.url().split(['?', '#']).next().unwrap_or_default().trim_start_matches('/');
     let path = if path.is_empty() { "index.html" } else { path };
@@ -87,16 +83,25 @@ fn answer(request: Request, port: u16) {
     };
     let text = kind.starts_with("text/");
     let kind = if text { format!("{kind}; charset=utf-8") } else { kind };
-    let response = Response::from_data(body)
-        .with_status_code(StatusCode(code))
-        .with_chunked_threshold(usize::MAX)
-        .with_header(header("Content-Type", &kind))
-        .with_header(header("Content-Security-Policy", POLICY))
-        .with_header(header("Cache-Control", "no-store"))
-        .with_header(header("X-Content-Type-Options", "nosniff"))
-        .with_header(header("Referrer-Policy", "no-referrer"));
+    let reason = StatusCode(code).default_reason_phrase();
+    let head = format!(
+        "HTTP/1.1 {code} {reason}\r\n\
+         Content-Type: {kind}\r\n\
+         Content-Length: {}\r\n\
+         Content-Security-Policy: {POLICY}\r\n\
+         Cache-Control: no-store\r\n\
+         X-Content-Type-Options: nosniff\r\n\
+         Referrer-Policy: no-referrer\r\n\
+         Connection: close\r\n\r\n",
+        body.len()
+    );
+    let body = if *request.method() == Method::Head { Vec::new() } else { body };
+    // By hand, since tiny_http sends no `Connection: close`: it keeps a thread for each connection
+    // that stays open, and may leave a browser's fifth one waiting for ever.
+    let mut out = request.into_writer();
+    let sent = out.write_all(head.as_bytes()).and_then(|()| out.write_all(&body));
     // A browser that went away is no concern of ours.
-    let _ = request.respond(response);
+    let _ = sent.and_then(|()| out.flush());
 }
 
 /// Whether the request names this server: a page elsewhere that points its own name at 127.0.0.1

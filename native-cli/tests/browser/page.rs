@@ -6,7 +6,7 @@ use crate::background::Background;
 use crate::chrome::Chrome;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use fantoccini::{Client, ClientBuilder};
+use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Map, Value, json};
 use std::os::unix::fs::MetadataExt as _;
@@ -46,12 +46,8 @@ pub(crate) fn visit(test: impl AsyncFnOnce(&Page)) {
     outcome.unwrap_or_else(|panic| resume_unwind(panic));
 }
 
-/// The program that is tested: the one that a release holds if its path is given, else the one that
-/// cargo built for the tests.
 fn serve() -> (Background, String) {
-    let program = std::env::var_os("FOLIOSCOPE");
-    let program = program.unwrap_or_else(|| env!("CARGO_BIN_EXE_folioscope").into());
-    Background::start(Command::new(program).args(["serve", "--port", "0"]), |line| {
+    Background::start(crate::folioscope().args(["serve", "--port", "0"]), |line| {
         line.split_whitespace().find(|word| word.starts_with("http://")).map(str::to_owned)
     })
 }
@@ -95,6 +91,50 @@ impl Page {
             assert!(start.elapsed() < PATIENCE, "\"{text}\" does not appear in:\n{now}");
             tokio::time::sleep(POLL).await;
         }
+    }
+    /// Waits until an expression is true.
+    pub(crate) async fn until(&self, condition: &str) {
+        let start = Instant::now();
+        while self.ask(&format!("Boolean({condition})")).await != true {
+            assert!(start.elapsed() < PATIENCE, "never true: {condition}");
+            tokio::time::sleep(POLL).await;
+        }
+    }
+    /// Clicks what a selector names.
+    pub(crate) async fn click(&self, selector: &str) {
+        let element = self.client.find(Locator::Css(selector)).await;
+        let element = element.unwrap_or_else(|error| panic!("no {selector}: {error}"));
+        // Below the bar at the bottom nothing can be clicked: bring it to the middle first.
+        let words = format!(
+            "document.querySelector({}).scrollIntoView({{ block: 'center' }})",
+            json!(selector)
+        );
+        self.ask(&words).await;
+        element.click().await.unwrap_or_else(|error| panic!("{selector}: {error}"));
+    }
+    /// Types keys while nothing has the focus.
+    pub(crate) async fn keys(&self, keys: &str) {
+        self.ask("document.activeElement?.blur()").await;
+        self.keys_to("body", keys).await;
+    }
+    /// Types keys into what a selector names.
+    pub(crate) async fn keys_to(&self, selector: &str, keys: &str) {
+        let element = self.client.find(Locator::Css(selector)).await.expect("it is there");
+        element.send_keys(keys).await.expect("it takes keys");
+    }
+    /// Picks a file as the dialog of the browser would.
+    pub(crate) async fn pick(&self, path: &Path) {
+        self.keys_to("#file", path.to_str().expect("a plain path")).await;
+    }
+    /// How many elements a selector names.
+    pub(crate) async fn count(&self, selector: &str) -> u64 {
+        let count = format!("document.querySelectorAll({}).length", json!(selector));
+        self.ask(&count).await.as_u64().expect("a number")
+    }
+    /// What an element holds, as markup.
+    pub(crate) async fn html(&self, id: &str) -> String {
+        let html = self.ask(&format!("document.getElementById('{id}').innerHTML")).await;
+        html.as_str().unwrap_or_default().to_owned()
     }
     /// The value of an expression.
     pub(crate) async fn ask(&self, expression: &str) -> Value {
