@@ -8,6 +8,7 @@ use folioscope_core::scene::view::View;
 use folioscope_core::scene::{Side, render, svg, text};
 use folioscope_core::trace::model::BioRecord;
 use folioscope_core::trace::timeline::{Recording, Timeline};
+use folioscope_core::trace::wire;
 use folioscope_core::units::FileId;
 use std::path::PathBuf;
 
@@ -76,4 +77,19 @@ fn every_step_of_the_lesson_can_be_drawn_at_one_height_and_72_columns() {
             assert!(line.chars().count() <= text::COLUMNS, "at step {at}: {line:?}");
         }
     }
+}
+
+/// The bytes of the lesson's traces, by length and hash: wasm is held against the same file.
+#[test]
+fn the_traces_of_the_lesson_have_the_bytes_that_are_kept() {
+    let (a, b) = timelines();
+    let all = [a, b].map(|run| wire::encode(run.header(), run.recording()));
+    golden("lesson.trace.txt", &all.map(|bytes| fingerprint(&bytes)).concat());
+}
+
+/// FNV-1a.
+fn fingerprint(bytes: &[u8]) -> String {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, step);
+    format!("{} bytes, {hash:016x}\n", bytes.len())
 }

@@ -50,6 +50,12 @@ impl Colours {
     }
 }
 
+/// A number of the browser as a count: never negative, and without its fraction.
+#[allow(clippy::cast_sign_loss, reason = "it is not negative")]
+pub(crate) const fn whole(number: f64) -> u64 {
+    number.max(0.0) as u64
+}
+
 /// Whether the viewer asked for less motion.
 pub(crate) fn reduced_motion() -> bool {
     let query = web_sys::window()

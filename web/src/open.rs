@@ -1,5 +1,5 @@
-//! Opening what a viewer brings: a trace of the terminal, or a scenario. Anything else, and whatever
-//! would take the page's memory, becomes one sentence.
+//! Opening what a viewer brings: a trace of the terminal, or a scenario. Anything else, and what
+//! would take all memory, becomes one sentence.
 
 use crate::session::Session;
 use folioscope_core::geometry::Geometry;
@@ -33,7 +33,7 @@ pub fn too_large(name: &str, bytes: f64) -> String {
     format!(
         "{}: the file has {} MiB, and the page opens files of up to {} MiB: record fewer operations.",
         short(name),
-        (bytes / f64::from(1 << 20)) as u64,
+        crate::browser::whole(bytes / f64::from(1 << 20)),
         MAX_BYTES >> 20
     )
 }

@@ -11,7 +11,7 @@ use folioscope_core::units::{FileId, FileRange};
 
 /// Goes before the ids of the picture's patterns.
 const PREFIX: &str = "s";
-/// Goes before those of the patterns that legend and strip use; they stay when the picture is hidden.
+/// Goes before those of legend and bars, which stay when the picture is hidden.
 pub(crate) const SHARED: &str = "k";
 
 /// What the viewer looks at.

@@ -29,7 +29,7 @@ pub(crate) fn draw(session: &Session, width: u32) -> String {
     let columns = (width / WIDE).max(1);
     let height = height(session);
     let mut out = format!(
-        "<svg class=\"strip\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" aria-hidden=\"true\">"
+        "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" aria-hidden=\"true\">"
     );
     let moments = session.way().moments();
     let last = session.way().last().max(1) as u64;

@@ -124,6 +124,7 @@ impl Page {
     }
     /// Picks a file as the dialog of the browser would.
     pub(crate) async fn pick(&self, path: &Path) {
+        let path = path.canonicalize().expect("the file is there");
         self.keys_to("#file", path.to_str().expect("a plain path")).await;
     }
     /// How many elements a selector names.

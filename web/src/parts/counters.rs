@@ -33,7 +33,8 @@ pub(crate) fn counters(session: &Session) -> Html {
                     let show = |value: u64| if *bytes { size(value) } else { grouped(value) };
                     let (now, whole) = (run.now().get(*counter), run.total().get(*counter));
                     let cell = |when: &'static str, value: u64| html! {
-                        <td class={shown(when, value)} data-counter={counter.name()} data-side={side(session, at)}
+                        <td class={shown(when, value)} data-counter={counter.name()}
+                            data-side={side(session, at)}
                             data-when={when} data-value={value.to_string()}>{ show(value) }</td>
                     };
                     html! {
@@ -57,7 +58,9 @@ pub(crate) fn counters(session: &Session) -> Html {
                         <td></td>
                         { for runs.iter().enumerate().map(|(at, run)| html! {
                             <th scope="colgroup" colspan="3">
-                                if session.compares() { <span class="run">{ session.label(at) }</span> }
+                                if session.compares() {
+                                    <span class="run">{ session.label(at) }</span>
+                                }
                                 { run.name() }
                             </th>
                         }) }
@@ -65,7 +68,11 @@ pub(crate) fn counters(session: &Session) -> Html {
                     <tr>
                         <td></td>
                         { for runs.iter().map(|_| html! {
-                            <><th scope="col">{ "now" }</th><td class="bar"></td><th scope="col">{ "whole run" }</th></>
+                            <>
+                                <th scope="col">{ "now" }</th>
+                                <td class="bar"></td>
+                                <th scope="col">{ "whole run" }</th>
+                            </>
                         }) }
                     </tr>
                 </thead>

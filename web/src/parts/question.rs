@@ -3,6 +3,7 @@
 use super::{Link, on};
 use crate::app::Msg;
 use crate::lesson::{Answer, Lesson};
+use crate::session::Run;
 use crate::state::{Open, State};
 use yew::{Html, classes, html};
 
@@ -11,7 +12,7 @@ pub(crate) fn question(link: &Link, state: &State) -> Html {
     match &state.open {
         Open::Lesson { lesson, answer, stop } => asked(link, lesson, *answer, *stop),
         Open::File { name } => {
-            let runs: Vec<&str> = state.session.runs().iter().map(|run| run.name()).collect();
+            let runs: Vec<&str> = state.session.runs().iter().map(Run::name).collect();
             html! {
                 <section class="claim">
                     <h1>{ state.session.title() }</h1>

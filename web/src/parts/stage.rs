@@ -27,7 +27,9 @@ fn tools(link: &Link, state: &State) -> Html {
     html! {
         <div class="tools">
             <div class="segments" role="group" aria-label="Show the stage as">
-                { form(Form::Picture, "Picture") }{ form(Form::Table, "Table") }{ form(Form::Both, "Both") }
+                { form(Form::Picture, "Picture") }
+                { form(Form::Table, "Table") }
+                { form(Form::Both, "Both") }
             </div>
             if lesson {
                 <button id="zoom" class="link wide" aria-pressed={state.whole.to_string()}
@@ -39,7 +41,9 @@ fn tools(link: &Link, state: &State) -> Html {
                 <label>{ "File " }
                     <select id="which-file" onchange={picked}>
                         { for (0..files).map(|file| html! {
-                            <option value={file.to_string()} selected={file == state.file}>{ file }</option>
+                            <option value={file.to_string()} selected={file == state.file}>
+                                { file }
+                            </option>
                         }) }
                     </select>
                 </label>
@@ -91,7 +95,11 @@ pub(crate) fn caption(link: &Link, state: &State, picture: &Picture) -> Html {
         <div class="caption">
             <ul id="legend" class="legend" aria-label="Legend">
                 { for picture.legend.iter().map(|cell| html! {
-                    <li>{ raw(swatch(*cell)) }<span class="letter">{ cell.letter() }</span>{ cell.words() }</li>
+                    <li>
+                        { raw(swatch(*cell)) }
+                        <span class="letter">{ cell.letter() }</span>
+                        { cell.words() }
+                    </li>
                 }) }
             </ul>
             { tools(link, state) }

@@ -2,6 +2,7 @@
 
 use super::{Link, on, raw};
 use crate::app::Msg;
+use crate::browser::whole;
 use crate::state::{SPEEDS, State};
 use folioscope_core::trace::step::Grain;
 use web_sys::{HtmlElement, HtmlInputElement, HtmlSelectElement};
@@ -89,7 +90,9 @@ fn chooser(link: &Link, state: &State) -> Html {
             <label class="speed"><span class="vh">{ "Speed" }</span>
                 <select id="speed" onchange={speed}>
                     { for SPEEDS.iter().enumerate().map(|(at, one)| html! {
-                        <option value={at.to_string()} selected={at == state.speed}>{ format!("{one} a second") }</option>
+                        <option value={at.to_string()} selected={at == state.speed}>
+                            { format!("{one} a second") }
+                        </option>
                     }) }
                 </select>
             </label>
@@ -105,13 +108,14 @@ fn timeline(link: &Link, state: &State, strip: &Strip<'_>) -> Html {
             event.current_target().and_then(|target| wasm_bindgen::JsCast::dyn_into(target).ok());
         let left = target?.get_bounding_client_rect().left();
         let x = (f64::from(event.client_x()) - left).clamp(0.0, f64::from(width));
-        Some(Msg::Go((x / f64::from(width.max(1)) * last as f64).round() as usize))
+        Some(Msg::Go(whole(x / f64::from(width.max(1)) * last as f64) as usize))
     });
     let x = u64::from(width.saturating_sub(3)) * at as u64 / last as u64 + 1;
     html! {
         <div id="strip" class="timeline" ref={strip.place.clone()} onclick={clicked}>
             { raw(strip.markup.clone()) }
-            <svg class="cursor" width={width.to_string()} height={strip.height.to_string()} aria-hidden="true">
+            <svg class="cursor" aria-hidden="true" width={width.to_string()}
+                height={strip.height.to_string()}>
                 <path d={format!("M{x} 0v{}", strip.height)} />
             </svg>
         </div>

@@ -10,7 +10,7 @@ pub(crate) fn why(session: &Session) -> Html {
     let steps = session.steps();
     let said = |step: &Step| step.rule.sentence(step.args);
     let same = matches!(steps.as_slice(), [Some(a), Some(b)] if said(a) == said(b));
-    let row = |(at, step): (usize, &Option<&Step>)| {
+    let row = |(at, step): (usize, Option<&Step>)| {
         let label = if same { "A = B" } else { session.label(at) };
         match step {
             Some(step) => html! {
@@ -40,7 +40,7 @@ pub(crate) fn why(session: &Session) -> Html {
     html! {
         <section id="why" class="why" aria-label="Why">
             <h2>{ "Why" } if !differs.is_empty() { <span class="differs">{ differs }</span> }</h2>
-            { for steps.iter().take(shown).enumerate().map(row) }
+            { for steps.iter().copied().take(shown).enumerate().map(row) }
         </section>
     }
 }
