@@ -11,7 +11,7 @@ const SCENARIO: &str =
 fn trace(folder: &Path) -> PathBuf {
     let path = folder.join("lesson.trace");
     let mut command = folioscope();
-    command.args(["run", SCENARIO, "--variant", "dirty per folio", "--trace"]).arg(&path);
+    command.args(["run", SCENARIO, "--variant", "per folio", "--trace"]).arg(&path);
     let out = command.output().expect("it runs");
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
     path
@@ -46,7 +46,7 @@ fn a_scenario_is_run_and_compared() {
     visit(async |page: &Page| {
         page.open(READY).await;
         page.pick(Path::new(SCENARIO)).await;
-        page.wait_for("dirty per folio against dirty per block").await;
+        page.wait_for("per folio against per block").await;
         assert_eq!(page.count("[data-counter=write_bios][data-when=now]").await, 2);
     });
 }

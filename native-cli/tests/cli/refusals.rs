@@ -200,7 +200,7 @@ fn broken_traces_are_told_apart() {
     let variant = "--variant";
     let mut command = crate::world::program();
     command.current_dir(world.path(".")).args(["run", "s.toml", "--trace", "t", variant]);
-    assert_eq!(end(command.arg("dirty per block")).code, 0);
+    assert_eq!(end(command.arg("per block")).code, 0);
     let bytes = world.read("t");
     world.write("cut", &bytes[..bytes.len() / 2]);
     refused(&world, "render cut", 2, "cut: the trace is cut off at byte");
