@@ -134,7 +134,7 @@ fn start_file(geometry: Geometry, file: &StartFile, store: &mut Store) -> Provid
 }
 
 fn fill(store: &mut Store, at: DevAddr, len: Bytes, byte: u8) {
-    const PART: u64 = 64 * 1024;
+    const PART: u64 = 4096;
     for start in (0..len.get()).step_by(PART as usize) {
         let part = [byte; PART as usize];
         let n = PART.min(len.get() - start);
