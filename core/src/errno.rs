@@ -3,12 +3,7 @@
 use core::fmt;
 
 /// The error of a system call.
-///
-/// As wide as a byte count, so that a result of either is two words that travel in registers: one
-/// with a byte at an odd place is put together in memory, and reading it back whole waits until
-/// every earlier store, such as copied data, has left the processor's queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u64)]
 pub enum Errno {
     /// Would have to wait.
     Again,

@@ -248,9 +248,6 @@ impl<E: Env> World<E> {
         self.note(DeltaKind::FileDiskSize, id.get(), 0, old.get(), size.get());
     }
     pub(crate) fn set_flags(&mut self, id: FolioId, flags: FolioFlags) {
-        // Stored as a whole: compilers make `|= 1` a store of one byte, and a load of the word after
-        // it waits for earlier stores (see `Errno`).
-        let flags = core::hint::black_box(flags);
         let old = core::mem::replace(&mut self.folios.at_mut(id).flags, flags);
         self.note(DeltaKind::FolioFlags, id.get(), 0, old.get(), flags.get());
     }

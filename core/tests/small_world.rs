@@ -1,10 +1,10 @@
 //! The small world, exhaustively: every script of three operations on a file of eight blocks.
 //!
 //! An operation is one of 136 writes (every range on a grid of half blocks, so that most cover a
-//! block in part), 36 reads (every range of blocks), a writeback that nobody waits for, an fsync, or
-//! the end of one bio or flush. After each, the engine is compared with a plain array: what a read
-//! returned, what a look at the file shows, and after fsync what the device holds; and no invariant
-//! may be broken. Each script ends with an fsync of its own.
+//! block in part), 36 reads (every range of blocks), a writeback that nobody waits for, an fsync,
+//! or the end of one bio or flush. After each, the engine is compared with a plain array: what a
+//! read returned, what a look at the file shows, and after fsync what the device holds; and no
+//! invariant may be broken. Each script ends with an fsync of its own.
 //!
 //! `cargo test` runs a sample. All of them, a matter of minutes:
 //! `cargo test --release --package folioscope-core --test small_world -- --ignored --nocapture`

@@ -236,8 +236,8 @@ impl<E: Env> World<E> {
             self.remove_folio(id);
         }
     }
-    /// Drops the records of what `task` had finished before, so that the picture shows the present.
-    /// Without a trace none are kept.
+    /// Drops the records of what `task` had finished before, so that the picture shows the
+    /// present. Without a trace none are kept.
     pub(crate) fn retire(&mut self, task: TaskId) {
         if !E::Sink::ON {
             return;
