@@ -58,10 +58,8 @@ fn missing_op(golden: &Golden, op: &Op) -> Option<String> {
     let known: &[&str] = if op.name == "pwrite" { &["dsync", "dontcache"] } else { &["dontcache"] };
     let odd = op.flag_words().into_iter().find(|word| !known.contains(&word.as_str()));
     match op.name.as_str() {
-        "pwrite" => odd.map(|word| format!("pwrite with the flag {word}")),
-        "pread" => odd.map(|word| format!("pread with the flag {word}")),
-        "fsync" | "fdatasync" | "syncfs" => None,
-        "mmap_read" | "mmap_write" | "msync" | "munmap" => None,
+        name @ ("pwrite" | "pread") => odd.map(|word| format!("{name} with the flag {word}")),
+        "fsync" | "fdatasync" | "syncfs" | "mmap_read" | "mmap_write" | "msync" | "munmap" => None,
         "sync_range" => odd_sync_flag(op).map(|word| format!("sync_range with the flag {word}")),
         "madvise" => mem_advice(op).is_none().then(|| format!("the advice {}", advice_word(op))),
         "fadvise" => advice(op).is_none().then(|| format!("the advice {}", advice_word(op))),
