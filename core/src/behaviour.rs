@@ -66,6 +66,40 @@ switch! {
     }
 }
 
+switch! {
+    /// How the window of pages that are read ahead, and the order of their folios, are chosen.
+    ReadaheadRules {
+        /// One routine for a miss and for a hit of the mark: a window that its own mark would trigger
+        /// at once takes in the next one. The mark is rounded up to a folio; folios of order 1 are
+        /// avoided (before 6.11).
+        OneRoutine = "one-routine",
+        /// A routine each; the order is that of the marked folio and two more (6.11).
+        FolioOrder = "folio-order",
+        /// The order is kept with the window, and the window's end is aligned to it (6.17).
+        WindowOrder = "window-order",
+    }
+}
+
+switch! {
+    /// How much of a folio that is read alone one mapping is used for.
+    ReadFolioStep {
+        /// One run of blocks; the next run asks for a mapping again (before 6.11).
+        Run = "run",
+        /// As much as the mapping covers.
+        Mapping = "mapping",
+    }
+}
+
+switch! {
+    /// When a read bio that could still grow is sent.
+    ReadSubmission {
+        /// At the end of the whole read.
+        AtEnd = "at-end",
+        /// Before the next mapping is asked for, which may need a read of its own (7.3).
+        BeforeNextMapping = "before-next-mapping",
+    }
+}
+
 /// One value for every switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Behaviours {
@@ -75,6 +109,12 @@ pub struct Behaviours {
     pub write_chunk: WriteChunk,
     /// See [`IoSizeClamp`].
     pub io_size_clamp: IoSizeClamp,
+    /// See [`ReadaheadRules`].
+    pub readahead_rules: ReadaheadRules,
+    /// See [`ReadFolioStep`].
+    pub read_folio_step: ReadFolioStep,
+    /// See [`ReadSubmission`].
+    pub read_submission: ReadSubmission,
 }
 
 /// How a profile is known.
@@ -107,57 +147,48 @@ pub struct Profile {
     pub behaviours: Behaviours,
 }
 
+const LINUX_5_15: Behaviours = Behaviours {
+    dirty_tracking: DirtyTracking::PerFolio,
+    write_chunk: WriteChunk::Page,
+    io_size_clamp: IoSizeClamp::Off,
+    readahead_rules: ReadaheadRules::OneRoutine,
+    read_folio_step: ReadFolioStep::Run,
+    read_submission: ReadSubmission::AtEnd,
+};
+const LINUX_6_6: Behaviours = Behaviours {
+    dirty_tracking: DirtyTracking::PerBlock,
+    write_chunk: WriteChunk::MaxOrder,
+    ..LINUX_5_15
+};
+const LINUX_6_12: Behaviours = Behaviours {
+    write_chunk: WriteChunk::MappingMax,
+    readahead_rules: ReadaheadRules::FolioOrder,
+    read_folio_step: ReadFolioStep::Mapping,
+    ..LINUX_6_6
+};
+const LINUX_6_18: Behaviours = Behaviours {
+    io_size_clamp: IoSizeClamp::On,
+    readahead_rules: ReadaheadRules::WindowOrder,
+    ..LINUX_6_12
+};
+const LINUX_7_3: Behaviours =
+    Behaviours { read_submission: ReadSubmission::BeforeNextMapping, ..LINUX_6_18 };
+
 /// The profiles that differ by the switches there are, oldest first.
 pub const PROFILES: &[Profile] = &[
-    profile(
-        "linux-5.15",
-        Evidence::ByReading,
-        DirtyTracking::PerFolio,
-        WriteChunk::Page,
-        IoSizeClamp::Off,
-    ),
-    profile(
-        "linux-6.1",
-        Evidence::Seen,
-        DirtyTracking::PerFolio,
-        WriteChunk::Page,
-        IoSizeClamp::Off,
-    ),
-    profile(
-        "linux-6.6",
-        Evidence::ByReading,
-        DirtyTracking::PerBlock,
-        WriteChunk::MaxOrder,
-        IoSizeClamp::Off,
-    ),
-    profile(
-        "linux-6.12",
-        Evidence::Seen,
-        DirtyTracking::PerBlock,
-        WriteChunk::MappingMax,
-        IoSizeClamp::Off,
-    ),
-    profile(
-        "linux-6.18",
-        Evidence::Seen,
-        DirtyTracking::PerBlock,
-        WriteChunk::MappingMax,
-        IoSizeClamp::On,
-    ),
+    profile("linux-5.15", Evidence::ByReading, LINUX_5_15),
+    profile("linux-6.1", Evidence::Seen, LINUX_5_15),
+    profile("linux-6.6", Evidence::ByReading, LINUX_6_6),
+    profile("linux-6.12", Evidence::Seen, LINUX_6_12),
+    USUAL,
+    profile("linux-7.3", Evidence::Seen, LINUX_7_3),
 ];
 
-const fn profile(
-    name: &'static str,
-    evidence: Evidence,
-    dirty_tracking: DirtyTracking,
-    write_chunk: WriteChunk,
-    io_size_clamp: IoSizeClamp,
-) -> Profile {
-    Profile {
-        name,
-        evidence,
-        behaviours: Behaviours { dirty_tracking, write_chunk, io_size_clamp },
-    }
+/// The profile of a run that names none.
+const USUAL: Profile = profile("linux-6.18", Evidence::Seen, LINUX_6_18);
+
+const fn profile(name: &'static str, evidence: Evidence, behaviours: Behaviours) -> Profile {
+    Profile { name, evidence, behaviours }
 }
 
 impl Profile {
@@ -165,16 +196,16 @@ impl Profile {
     pub fn named(name: &str) -> Option<Self> {
         PROFILES.iter().copied().find(|profile| profile.name == name)
     }
-    /// The newest profile.
-    pub const fn latest() -> Self {
-        PROFILES[PROFILES.len() - 1]
+    /// The profile of a run that names none.
+    pub const fn usual() -> Self {
+        USUAL
     }
 }
 
 impl Default for Behaviours {
-    /// Those of the newest profile.
+    /// Those of a run that names no profile.
     fn default() -> Self {
-        Profile::latest().behaviours
+        Profile::usual().behaviours
     }
 }
 

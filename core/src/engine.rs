@@ -13,6 +13,7 @@ use crate::frames::{UserDest, UserSource};
 use crate::fs::Provider;
 use crate::ops::advise::Advice;
 use crate::ops::mmap::{MemAdvice, MemoryMap};
+use crate::ops::readahead::Window;
 use crate::ops::sync::RangeSync;
 use crate::ops::{OpKind, OpResult};
 use crate::trace::step::Context;
@@ -76,6 +77,10 @@ impl<E: Env> Engine<E> {
     /// as its last block, and it is set to `i_size` before each flush.
     pub fn open_target(&self, size: Pos, provider: Provider) -> FileId {
         self.world.borrow_mut().open(size, provider, true)
+    }
+    /// Opens a file anew: nothing is known any more of how it was read.
+    pub fn reopen(&self, file: FileId) {
+        self.world.borrow_mut().file_mut(file).window = Window::default();
     }
     /// Works on the memory of the cache, to carry out a bio.
     pub fn with_frames<T>(&self, work: impl FnOnce(&mut E::Frames) -> T) -> T {

@@ -70,11 +70,13 @@ pub enum BioEnd {
     Boundary,
     /// A synchronous read is sent at once.
     SyncRead,
+    /// The next mapping is not asked for before what there is has been sent.
+    MappingEnds,
 }
 
 impl BioEnd {
     /// Every reason, in the order of its code.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Open,
         Self::LastRange,
         Self::FileGap,
@@ -85,6 +87,7 @@ impl BioEnd {
         Self::FolioLimit,
         Self::Boundary,
         Self::SyncRead,
+        Self::MappingEnds,
     ];
     /// The code used in deltas.
     pub fn code(self) -> u64 {
@@ -107,6 +110,7 @@ impl BioEnd {
             Self::FolioLimit => "ends: 4096 folios",
             Self::Boundary => "ends: boundary",
             Self::SyncRead => "ends: read and wait",
+            Self::MappingEnds => "ends: its mapping ends",
         }
     }
 }
@@ -129,11 +133,27 @@ pub struct BioHead {
     pub shared: bool,
     /// Its folios are to be dropped from the cache when it ends.
     pub dontcache: bool,
+    /// It is about a block of the file system's own (`M`).
+    pub meta: bool,
     /// Whose file.
     pub file: FileId,
 }
 
 impl BioHead {
+    /// A plain read for a file.
+    pub const fn read(file: FileId) -> Self {
+        Self {
+            op: BioOp::Read,
+            sync: false,
+            readahead: false,
+            fua: false,
+            unwritten: false,
+            shared: false,
+            dontcache: false,
+            meta: false,
+            file,
+        }
+    }
     /// As one word, never 0.
     pub fn pack(self) -> u64 {
         1 | u64::from(self.op == BioOp::Write) << 1
@@ -143,6 +163,7 @@ impl BioHead {
             | u64::from(self.unwritten) << 5
             | u64::from(self.shared) << 6
             | u64::from(self.dontcache) << 7
+            | u64::from(self.meta) << 8
             | u64::from(self.file.get()) << 32
     }
     /// From a word; none for 0.
@@ -156,6 +177,7 @@ impl BioHead {
             unwritten: bit(5),
             shared: bit(6),
             dontcache: bit(7),
+            meta: bit(8),
             file: FileId::new((word >> 32) as u32),
         })
     }
@@ -165,7 +187,8 @@ impl BioHead {
             BioOp::Read => "R",
             BioOp::Write => "W",
         });
-        for (on, letter) in [(self.fua, 'F'), (self.readahead, 'A'), (self.sync, 'S')] {
+        let flags = [(self.fua, 'F'), (self.readahead, 'A'), (self.sync, 'S'), (self.meta, 'M')];
+        for (on, letter) in flags {
             if on {
                 text.push(letter);
             }

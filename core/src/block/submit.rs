@@ -106,6 +106,11 @@ impl<E: Env> World<E> {
         let old = core::mem::replace(&mut self.bio_mut(id).bio.io_size, size);
         self.note(DeltaKind::BioIoSize, id.get(), 0, old.get(), size.get());
     }
+    /// The bytes of a bio that has no folio.
+    pub(crate) fn set_bio_len(&mut self, id: BioId, len: Bytes) {
+        let old = core::mem::replace(&mut self.bio_mut(id).bio.len, len);
+        self.note(DeltaKind::BioLen, id.get(), 0, old.get(), len.get());
+    }
     fn set_bio_state(&mut self, id: BioId, state: BioState) {
         let old = core::mem::replace(&mut self.bio_mut(id).state, state);
         self.note(DeltaKind::BioState, id.get(), 0, old.code(), state.code());

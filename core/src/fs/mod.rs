@@ -74,6 +74,13 @@ impl Provider {
             Self::Scripted(fs) => fs.begin(range, intent),
         }
     }
+    /// A block of the file system's own that must be read before it can answer; each is named once.
+    pub fn metadata_for(&mut self, range: FileRange, intent: Intent) -> Option<(DevAddr, Bytes)> {
+        match self {
+            Self::BlockDev(_) | Self::Extents(_) => None,
+            Self::Scripted(fs) => fs.metadata_for(range, intent),
+        }
+    }
     /// The caller is done with a mapping of which it used `[start, used)`; gives back what a write
     /// reserved in vain (`iomap_end`). `dirty` tells whether a block has dirty cache.
     pub fn end(

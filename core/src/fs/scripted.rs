@@ -8,14 +8,16 @@ use super::extent_map::ExtentMap;
 use crate::errno::Errno;
 use crate::geometry::Geometry;
 use crate::iomap::{Intent, Iomap, MapType, Mapping};
-use crate::units::{FileRange, Pos};
+use crate::units::{Bytes, DevAddr, FileRange, Pos};
 use std::collections::VecDeque;
 
 /// One mapping that the kernel gave.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Answer {
-    /// What it was asked for.
-    pub intent: Intent,
+    /// What it was asked for; none: whatever is asked next.
+    pub intent: Option<Intent>,
+    /// Blocks of the file system's own that had to be read first: address and bytes.
+    pub metadata: VecDeque<(DevAddr, Bytes)>,
     /// What it said.
     pub mapping: Mapping,
 }
@@ -63,13 +65,25 @@ impl Scripted {
     pub fn unanswered(&self) -> &[(Intent, Pos)] {
         &self.unanswered
     }
+    /// The same, and forgets them.
+    pub fn take_unanswered(&mut self) -> Vec<(Intent, Pos)> {
+        core::mem::take(&mut self.unanswered)
+    }
+    fn next_answer(&self, range: FileRange, intent: Intent) -> Option<usize> {
+        self.answers.iter().position(|answer| {
+            let map = answer.mapping.iomap.range;
+            let fits = answer.intent.is_none_or(|of| of == intent);
+            fits && map.start() <= range.start() && range.start() < map.end()
+        })
+    }
+    /// A block that must be read before the next answer can be given; each is named once.
+    pub fn metadata_for(&mut self, range: FileRange, intent: Intent) -> Option<(DevAddr, Bytes)> {
+        let at = self.next_answer(range, intent)?;
+        self.answers.get_mut(at)?.metadata.pop_front()
+    }
     /// The next answer to this kind of question, if it covers the position.
     pub fn begin(&mut self, range: FileRange, intent: Intent) -> Result<Mapping, Errno> {
-        let covers = |answer: &Answer| {
-            let map = answer.mapping.iomap.range;
-            answer.intent == intent && map.start() <= range.start() && range.start() < map.end()
-        };
-        let Some(at) = self.answers.iter().position(covers) else {
+        let Some(at) = self.next_answer(range, intent) else {
             self.unanswered.push((intent, range.start()));
             return Err(Errno::Io);
         };

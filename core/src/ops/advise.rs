@@ -1,5 +1,6 @@
 //! Advice about a file (`posix_fadvise`): how it will be read, what will be needed, what will not.
 
+use super::fill_window::force_readahead;
 use super::readahead::Pattern;
 use crate::cache::folio::FolioFlags;
 use crate::engine::Cx;
@@ -28,12 +29,12 @@ pub(crate) async fn fadvise<E: Env>(
 ) -> Result<(), Errno> {
     match advice {
         Advice::Pattern(pattern) => cx.with(|world| world.file_mut(file).window.pattern = pattern),
-        Advice::WillNeed => cx.with(|world| {
-            let geometry = world.geometry();
+        Advice::WillNeed => {
+            let geometry = cx.with(|world| world.geometry());
             let first = geometry.page_floor(range.start());
             let end = geometry.page_ceil(range.end());
-            world.force_readahead(file, first, end.since(first));
-        }),
+            force_readahead(cx, file, first, end.since(first)).await;
+        }
         Advice::DontNeed => {
             let walk = Walk { file, range, mode: SyncMode::None, worker: false };
             writeback::write_pages(cx, walk).await?;

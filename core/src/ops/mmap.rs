@@ -1,7 +1,8 @@
 //! A shared mapping of a whole file: what a page fault brings in (`filemap_fault`,
 //! `filemap_map_pages`), and what the first store to a page makes dirty (`iomap_page_mkwrite`).
 
-use super::read::make_readable;
+use super::fill_window::{async_readahead, fault_readahead};
+use super::read::{make_readable, read_batch};
 use super::write::{lock_folio, wait_if_stable};
 use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
@@ -141,19 +142,23 @@ async fn fault<E: Env>(cx: &Cx<'_, E>, file: FileId, index: PageIndex) -> Result
     let mut missed = false;
     loop {
         let Some(folio) = cx.with(|world| world.file(file).mapping.find(index)) else {
-            cx.with(|world| {
-                if missed {
+            if missed {
+                let folio = cx.with(|world| {
                     let pos = world.geometry().page_pos(index);
-                    return world.create_and_read(file, pos);
-                }
-                world.readahead_for_fault(file, index);
-                Ok(())
-            })?;
+                    world.create_for_read(file, pos)
+                })?;
+                read_batch(cx, file, &[folio], false).await;
+            } else {
+                fault_readahead(cx, file, index).await;
+            }
             missed = true;
             continue;
         };
         if !missed {
-            cx.with(|world| world.readahead_on_fault(file, folio, index));
+            let wanted = cx.with(|world| world.wants_readahead_on_fault(file, folio));
+            if let Some(window) = wanted {
+                async_readahead(cx, file, folio, index, window).await;
+            }
         }
         let (at, whole) = cx.with(|world| (world.folios.at(folio).index, world.folio_range(folio)));
         if make_readable(cx, file, at, folio, whole).await? {
@@ -234,12 +239,12 @@ impl<E: Env> World<E> {
         }
         self.file(file).memory_map.pages.contains(&index)
     }
-    /// A fault found its folio cached (`do_async_mmap_readahead`).
-    fn readahead_on_fault(&mut self, file: FileId, folio: FolioId, index: PageIndex) {
+    /// A fault found its folio cached: the window to read on with, if it carries the mark
+    /// (`do_async_mmap_readahead`).
+    fn wants_readahead_on_fault(&self, file: FileId, folio: FolioId) -> Option<Pages> {
         let window = self.config.readahead.window;
         let random = self.file(file).memory_map.advice == MemAdvice::Random;
-        if !random && !window.is_zero() && self.has(folio, FolioFlags::READAHEAD) {
-            self.async_readahead(file, folio, index, window);
-        }
+        let marked = !random && !window.is_zero() && self.has(folio, FolioFlags::READAHEAD);
+        marked.then_some(window)
     }
 }

@@ -1,8 +1,10 @@
 //! Operations: what an application asks of the engine, each as a straight line like in the kernel.
 
 pub mod advise;
+mod fill_window;
 pub(crate) mod life;
 pub mod mmap;
+mod ondemand;
 pub(crate) mod read;
 pub mod readahead;
 pub mod sync;

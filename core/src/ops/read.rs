@@ -1,6 +1,8 @@
 //! Buffered read (`filemap_read`): from the cache, with readahead for what is missing.
 
+use super::fill_window::{async_readahead, sync_readahead};
 use super::write::lock_folio;
+use crate::behaviour::{ReadFolioStep, ReadSubmission};
 use crate::block::bio::{BioEnd, BioHead, vecs_for};
 use crate::cache::folio::FolioFlags;
 use crate::counters::Counter;
@@ -80,16 +82,17 @@ async fn folios_for_read<E: Env>(
         let batch = cx.with(|world| world.read_batch_at(file, index, end));
         let Some(last) = batch.last().copied() else {
             if tried {
-                cx.with(|world| world.create_and_read(file, rest.start()))?;
+                let folio = cx.with(|world| world.create_for_read(file, rest.start()))?;
+                read_batch(cx, file, &[folio], false).await;
             } else {
-                cx.with(|world| world.sync_readahead(file, index, end.since(index)));
+                sync_readahead(cx, file, index, end.since(index)).await;
             }
             tried = true;
             continue;
         };
         let at = cx.with(|world| world.folios.at(last).index);
         if cx.with(|world| world.has(last, FolioFlags::READAHEAD)) {
-            cx.with(|world| world.async_readahead(file, last, at, end.since(at)));
+            async_readahead(cx, file, last, at, end.since(at)).await;
         }
         let part = FileRange::between(
             rest.start(),
@@ -127,7 +130,7 @@ pub(crate) async fn make_readable<E: Env>(
             return Err(Errno::Io);
         }
         read_it = true;
-        cx.with(|world| world.read_batch(file, &[folio], false));
+        read_batch(cx, file, &[folio], false).await;
         cx.wait(|world| (!world.is_locked_at(file, index, folio)).then_some(())).await;
         if cx.with(|world| world.file(file).mapping.find(index) != Some(folio)) {
             return Ok(false);
@@ -150,9 +153,53 @@ struct Filling<'a> {
     submitted: Bytes,
     open: Option<OpenBio>,
     readahead: bool,
+    /// One run of blocks, then the mapping is asked for again.
+    by_run: bool,
+}
+
+/// Fills locked folios that follow each other: what has data is read, the rest zeroed; whoever does
+/// the last part of a folio unlocks it (`iomap_readahead`, `iomap_read_folio`).
+pub(crate) async fn read_batch<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    folios: &[FolioId],
+    readahead: bool,
+) {
+    let started = cx.with(|world| world.start_filling(file, folios, readahead));
+    let Some((mut fill, mut at, end)) = started else { return };
+    while at < end {
+        let Ok(mapping) = begin_read(cx, file, FileRange::between(at, end)).await else { break };
+        at = cx.with(|world| world.fill_mapping(&mut fill, &mapping, at, end));
+    }
+    cx.with(|world| world.finish_filling(fill));
+}
+
+/// A mapping to read by. What the file system must know for it, such as an indirect block, is read
+/// and waited for first.
+async fn begin_read<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    range: FileRange,
+) -> Result<Mapping, Errno> {
+    let needed =
+        |world: &mut World<E>| world.file_mut(file).provider.metadata_for(range, Intent::Read);
+    while let Some((addr, len)) = cx.with(needed) {
+        let bio = cx.with(|world| world.read_metadata(file, addr, len));
+        cx.wait(|world| world.take_sync_result(bio)).await?;
+    }
+    cx.with(|world| world.begin(file, range, Intent::Read))
 }
 
 impl<E: Env> World<E> {
+    /// Sends a read of a block that belongs to the file system itself.
+    fn read_metadata(&mut self, file: FileId, addr: DevAddr, len: Bytes) -> BioId {
+        let head = BioHead { meta: true, ..BioHead::read(file) };
+        let bio = self.new_bio(head, addr, Purpose::SyncRead);
+        self.set_bio_len(bio, len);
+        self.step(Rule::MetadataRead, [addr.get(), len.get(), 0, 0]);
+        self.submit_bio(bio, BioEnd::SyncRead);
+        bio
+    }
     fn is_locked_at(&self, file: FileId, index: PageIndex, folio: FolioId) -> bool {
         self.file(file).mapping.find(index) == Some(folio) && self.has(folio, FolioFlags::LOCKED)
     }
@@ -172,14 +219,13 @@ impl<E: Env> World<E> {
         batch
     }
     /// Readahead brought nothing: one folio of the smallest order (`filemap_create_folio`).
-    pub(crate) fn create_and_read(&mut self, file: FileId, pos: Pos) -> Result<(), Errno> {
+    pub(crate) fn create_for_read(&mut self, file: FileId, pos: Pos) -> Result<FolioId, Errno> {
         let geometry = self.geometry();
         let order = geometry.min_order();
         let index = crate::geometry::Geometry::align_index(geometry.page_floor(pos), order);
         let folio = self.add_folio(file, index, order)?;
         self.step(Rule::FolioMadeForRead, [u64::from(order.get()), index.get(), 0, 0]);
-        self.read_batch(file, &[folio], false);
-        Ok(())
+        Ok(folio)
     }
     /// Whether the bytes that a read wants of a folio are valid
     /// (`iomap_is_partially_uptodate`).
@@ -211,30 +257,56 @@ impl<E: Env> World<E> {
         self.step(Rule::CopiedOut, [wanted.start().get(), copied.get(), 0, 0]);
         (wanted.len(), copied)
     }
-    /// Fills locked folios that follow each other: what has data is read, the rest zeroed; whoever
-    /// does the last part of a folio unlocks it (`iomap_readahead`, `iomap_read_folio`). After an
-    /// error of the mapping, folios that were not begun leave the cache if they were readahead.
-    pub(crate) fn read_batch(&mut self, file: FileId, folios: &[FolioId], readahead: bool) {
-        let (Some(first), Some(last)) = (folios.first(), folios.last()) else { return };
-        let mut at = self.folio_pos(*first);
-        let end = self.folio_range(*last).end();
-        let mut fill =
-            Filling { file, folios, next: 0, submitted: Bytes::ZERO, open: None, readahead };
-        while at < end {
-            let rest = FileRange::between(at, end);
-            let Ok(mapping) = self.begin(file, rest, Intent::Read) else { break };
-            let stop = at + mapping.left(at, rest.len());
-            while at < stop {
-                at = self.fill_from(&mut fill, &mapping, at, stop);
+    /// Folios are locked to be filled; where that starts, and where it ends.
+    fn start_filling<'a>(
+        &mut self,
+        file: FileId,
+        folios: &'a [FolioId],
+        readahead: bool,
+    ) -> Option<(Filling<'a>, Pos, Pos)> {
+        let start = self.folio_pos(*folios.first()?);
+        let end = self.folio_range(*folios.last()?).end();
+        let pages = end.since(start).get() / self.geometry().page_size().get();
+        self.step(Rule::FoliosToRead, [pages, u64::from(readahead), 0, 0]);
+        let by_run = !readahead && self.behaviours().read_folio_step == ReadFolioStep::Run;
+        let submitted = Bytes::ZERO;
+        let fill = Filling { file, folios, next: 0, submitted, open: None, readahead, by_run };
+        Some((fill, start, end))
+    }
+    /// Fills what one mapping covers; where it goes on.
+    fn fill_mapping(
+        &mut self,
+        fill: &mut Filling<'_>,
+        mapping: &Mapping,
+        from: Pos,
+        end: Pos,
+    ) -> Pos {
+        let stop = from + mapping.left(from, FileRange::between(from, end).len());
+        let mut at = from;
+        while at < stop {
+            at = self.fill_from(fill, mapping, at, stop);
+            if fill.by_run {
+                break;
             }
         }
+        if self.behaviours().read_submission == ReadSubmission::BeforeNextMapping
+            && at < end
+            && let Some(open) = fill.open.take()
+        {
+            self.submit_bio(open.id, BioEnd::MappingEnds);
+        }
+        at
+    }
+    /// After an error of the mapping, folios that were not begun leave the cache if they were
+    /// readahead.
+    fn finish_filling(&mut self, mut fill: Filling<'_>) {
         if let Some(open) = fill.open.take() {
             self.submit_bio(open.id, BioEnd::LastRange);
         }
-        let unread = folios.get(fill.next..).unwrap_or_default();
+        let unread = fill.folios.get(fill.next..).unwrap_or_default();
         for (nth, folio) in unread.iter().enumerate() {
             let begun = nth == 0 && !fill.submitted.is_zero();
-            if begun || !readahead {
+            if begun || !fill.readahead {
                 self.end_filling(*folio, if begun { fill.submitted } else { Bytes::ZERO });
             } else {
                 self.lower(*folio, FolioFlags::LOCKED);
@@ -253,7 +325,7 @@ impl<E: Env> World<E> {
         let folio = fill.folios[fill.next];
         let whole = self.folio_range(folio);
         self.ensure_state(folio);
-        let end = stop.min(whole.end());
+        let mut end = stop.min(whole.end());
         let mut at = from;
         if mapping.source().kind == MapType::Inline {
             self.fill_inline(fill.file, folio, mapping.source());
@@ -265,6 +337,9 @@ impl<E: Env> World<E> {
                 break;
             }
             at = run.end();
+            if fill.by_run {
+                end = at;
+            }
             let source = *mapping.source();
             let Some(addr) = source
                 .addr_of(run.start())

@@ -2,14 +2,15 @@
 //! (`mm/readahead.c` as of 6.17).
 
 use super::mmap::MemAdvice;
+use crate::behaviour::ReadaheadRules;
 use crate::cache::folio::FolioFlags;
 use crate::geometry::Geometry;
 use crate::trace::rule::Rule;
 use crate::units::{Bytes, FileId, FolioId, Order, PageIndex, Pages, Pos};
 use crate::world::{Env, World};
 
-/// Pages that one forced read asks for at once: 2 MiB.
-const FORCED_CHUNK_BYTES: u64 = 2 << 20;
+/// By how much the order of readahead grows from window to window.
+const ORDER_STEP: Order = Order::new(2);
 
 /// How far a device wants to be read ahead.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -50,10 +51,10 @@ pub enum Pattern {
 /// Where the readahead of an open file stands (`file_ra_state`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Window {
-    start: PageIndex,
-    size: Pages,
-    lookahead: Pages,
-    order: Order,
+    pub(super) start: PageIndex,
+    pub(super) size: Pages,
+    pub(super) lookahead: Pages,
+    pub(super) order: Order,
     /// Where the last read ended; none before the first.
     pub(crate) previous: Option<Pos>,
     /// How the application said that it will read.
@@ -78,8 +79,21 @@ impl Default for Window {
     }
 }
 
+/// What a decision asks to be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ask {
+    /// Nothing now.
+    Nothing,
+    /// The window, in folios of at most this order.
+    Window(Order),
+    /// Exactly these pages, one by one.
+    Pages(PageIndex, Pages),
+    /// The same, but no more than the device takes at once.
+    Forced(PageIndex, Pages),
+}
+
 /// First window for a read of `asked` pages (`get_init_ra_size`).
-fn first_size(asked: Pages, max: Pages) -> Pages {
+pub(super) fn first_size(asked: Pages, max: Pages) -> Pages {
     let (n, max) = (asked.get().next_power_of_two(), max.get());
     Pages::new(if n <= max / 32 {
         n * 4
@@ -91,7 +105,7 @@ fn first_size(asked: Pages, max: Pages) -> Pages {
 }
 
 /// The window after one of `size` pages (`get_next_ra_size`).
-fn next_size(size: Pages, max: Pages) -> Pages {
+pub(super) fn next_size(size: Pages, max: Pages) -> Pages {
     let (n, max) = (size.get(), max.get());
     Pages::new(if n < max / 16 {
         n * 4
@@ -103,12 +117,12 @@ fn next_size(size: Pages, max: Pages) -> Pages {
 }
 
 /// Two 32-bit numbers in one word of a step.
-fn pair(low: u64, high: u64) -> u64 {
-    low & u64::from(u32::MAX) | high << 32
+pub(super) const fn pair(low: u64, high: u64) -> u64 {
+    low & u32::MAX as u64 | high << 32
 }
 
 impl<E: Env> World<E> {
-    fn window(&mut self, file: FileId) -> &mut Window {
+    pub(super) fn window(&mut self, file: FileId) -> &mut Window {
         &mut self.file_mut(file).window
     }
     fn note_window(&mut self, rule: Rule, file: FileId, index: PageIndex, asked: Pages) {
@@ -123,65 +137,95 @@ impl<E: Env> World<E> {
         self.step(rule, args);
     }
     /// Largest window of a file: twice the device's where reads are announced as sequential.
-    fn largest_window(&self, file: FileId) -> Pages {
+    pub(super) fn largest_window(&self, file: FileId) -> Pages {
         let usual = self.config.readahead.window;
         match self.file(file).window.pattern {
             Pattern::Sequential => usual + usual,
             Pattern::Normal | Pattern::Random => usual,
         }
     }
-    fn most_pages(&self, file: FileId, asked: Pages) -> Pages {
+    pub(super) fn most_pages(&self, file: FileId, asked: Pages) -> Pages {
         let (window, io) = (self.largest_window(file), self.config.readahead.io);
         if asked > window && io > window { asked.min(io) } else { window }
     }
     /// A read of `asked` pages found nothing at `index` (`page_cache_sync_ra`).
-    pub(crate) fn sync_readahead(&mut self, file: FileId, index: PageIndex, asked: Pages) {
+    pub(super) fn readahead_for_miss(
+        &mut self,
+        file: FileId,
+        index: PageIndex,
+        asked: Pages,
+    ) -> Ask {
         self.note_window(Rule::ReadaheadMiss, file, index, asked);
+        let rules = self.behaviours().readahead_rules;
         if self.config.readahead.window.is_zero() {
-            self.force_readahead(file, index, Pages::new(1));
-            return;
+            return Ask::Forced(index, Pages::new(1));
         }
         if self.file(file).window.pattern == Pattern::Random {
-            self.force_readahead(file, index, asked);
-            return;
+            return Ask::Forced(index, asked);
+        }
+        if rules == ReadaheadRules::OneRoutine {
+            return self.ondemand_readahead(file, index, None, asked);
         }
         let max = self.most_pages(file, asked);
-        let geometry = self.geometry();
-        let previous =
-            self.window(file).previous.map_or(u64::MAX, |pos| geometry.page_floor(pos).get());
-        let follows = index.get().wrapping_sub(previous) <= 1;
-        if index == PageIndex::ZERO || asked > max || follows {
+        if index == PageIndex::ZERO || asked > max || self.follows_last_read(file, index) {
             let size = first_size(asked, max);
             let lookahead = if size > asked { size - asked } else { Pages::new(size.get() / 2) };
             *self.window(file) = Window { start: index, size, lookahead, ..*self.window(file) };
-        } else {
-            let cached = self.cached_before(file, index, max);
-            if cached <= asked {
-                self.read_pages_unbounded(file, index, asked, Pages::ZERO);
-                return;
-            }
-            let counted = if cached.get() == index.get() { cached + cached } else { cached };
-            let size = (counted + asked).min(max);
-            let lookahead = Pages::new(1);
-            *self.window(file) = Window { start: index, size, lookahead, ..*self.window(file) };
+        } else if !self.window_by_context(file, index, asked, max) {
+            return Ask::Pages(index, asked);
         }
-        self.window(file).order = Order::ZERO;
-        self.read_window(file);
+        Ask::Window(self.first_order())
+    }
+    /// The order of a window that no other went before.
+    fn first_order(&self) -> Order {
+        match self.behaviours().readahead_rules {
+            ReadaheadRules::OneRoutine | ReadaheadRules::FolioOrder => ORDER_STEP,
+            ReadaheadRules::WindowOrder => Order::ZERO,
+        }
+    }
+    /// Whether a read at `index` goes on where the last one ended.
+    pub(super) fn follows_last_read(&self, file: FileId, index: PageIndex) -> bool {
+        let previous = self.file(file).window.previous;
+        let previous = previous.map_or(u64::MAX, |pos| self.geometry().page_floor(pos).get());
+        index.get().wrapping_sub(previous) <= 1
+    }
+    /// A window for a read that begins where more pages are cached than it asks for; false if there
+    /// are no such traces of an earlier stream (`try_context_readahead`).
+    pub(super) fn window_by_context(
+        &mut self,
+        file: FileId,
+        index: PageIndex,
+        asked: Pages,
+        max: Pages,
+    ) -> bool {
+        let cached = self.cached_before(file, index, max);
+        if cached <= asked {
+            return false;
+        }
+        let counted = if cached.get() == index.get() { cached + cached } else { cached };
+        let size = (counted + asked).min(max);
+        let lookahead = Pages::new(1);
+        *self.window(file) = Window { start: index, size, lookahead, ..*self.window(file) };
+        true
     }
     /// A read reached the marked folio (`page_cache_async_ra`).
-    pub(crate) fn async_readahead(
+    pub(super) fn readahead_for_hit(
         &mut self,
         file: FileId,
         folio: FolioId,
         index: PageIndex,
         asked: Pages,
-    ) {
+    ) -> Ask {
         let pages = self.folios.at(folio).order.pages();
         self.note_window(Rule::ReadaheadHit, file, index, asked);
         if self.config.readahead.window.is_zero() || self.has(folio, FolioFlags::WRITEBACK) {
-            return;
+            return Ask::Nothing;
         }
         self.lower(folio, FolioFlags::READAHEAD);
+        let rules = self.behaviours().readahead_rules;
+        if rules == ReadaheadRules::OneRoutine {
+            return self.ondemand_readahead(file, index, Some(folio), asked);
+        }
         let max = self.most_pages(file, asked);
         let window = *self.window(file);
         let mark = (window.start + window.size).get().saturating_sub(window.lookahead.get());
@@ -189,47 +233,60 @@ impl<E: Env> World<E> {
         let (start, size) = if index.get() == expected {
             (window.start + window.size, window.size.max(next_size(window.size, max)))
         } else {
-            let Some(hole) = self.next_hole(file, index + Pages::new(1), max) else { return };
-            if hole.since(index) > max {
-                return;
-            }
-            (hole, next_size(hole.since(index) + asked, max))
+            let Some(found) = self.window_at_hole(file, index, asked, max) else {
+                return Ask::Nothing;
+            };
+            found
         };
-        let order = Order::new(window.order.get() + 2);
+        if rules == ReadaheadRules::FolioOrder {
+            *self.window(file) = Window { start, size, lookahead: size, ..window };
+            let order = self.folios.at(folio).order;
+            return Ask::Window(Order::new(order.get() + ORDER_STEP.get()));
+        }
+        let order = Order::new(window.order.get() + ORDER_STEP.get());
         let align = 1u64 << u32::from(order.get()).min(max.get().trailing_zeros());
         let end = (start + size).get();
         let aligned = end / align * align;
         let size = if aligned > start.get() { Pages::new(aligned - start.get()) } else { size };
-        *self.window(file) = Window { start, size, lookahead: size, order, ..window };
-        self.read_window(file);
+        *self.window(file) = Window { start, size, lookahead: size, ..window };
+        Ask::Window(order)
+    }
+    /// The window for a mark whose window is forgotten: from the first page that is not cached.
+    pub(super) fn window_at_hole(
+        &self,
+        file: FileId,
+        index: PageIndex,
+        asked: Pages,
+        max: Pages,
+    ) -> Option<(PageIndex, Pages)> {
+        let hole = self.next_hole(file, index + Pages::new(1), max)?;
+        let far = hole.since(index);
+        (far <= max).then(|| (hole, next_size(far + asked, max)))
     }
     /// A fault found nothing at `index` (`do_sync_mmap_readahead`): it reads around itself, ahead, in
     /// the largest folios, or not at all, as the mapping's advice says.
-    pub(crate) fn readahead_for_fault(&mut self, file: FileId, index: PageIndex) {
+    pub(super) fn readahead_for_fault(&mut self, file: FileId, index: PageIndex) -> Ask {
         let window = self.config.readahead.window;
         let old = *self.window(file);
-        let new = match self.file(file).memory_map.advice {
+        let (new, order) = match self.file(file).memory_map.advice {
             MemAdvice::Huge => {
                 let order = self.geometry().max_order();
                 let size = order.pages();
                 let start = Geometry::align_index(index, order);
-                Window { start, size: size + size, lookahead: size, order, ..old }
+                (Window { start, size: size + size, lookahead: size, ..old }, order)
             }
-            MemAdvice::Random => return,
-            MemAdvice::Sequential => {
-                self.sync_readahead(file, index, window);
-                return;
-            }
-            MemAdvice::Normal if window.is_zero() => return,
+            MemAdvice::Random => return Ask::Nothing,
+            MemAdvice::Sequential => return self.readahead_for_miss(file, index, window),
+            MemAdvice::Normal if window.is_zero() => return Ask::Nothing,
             MemAdvice::Normal => {
                 let back = index.get().saturating_sub(window.get() / 2);
                 let lookahead = Pages::new(window.get() / 4);
-                let (start, order) = (PageIndex::new(back), Order::ZERO);
-                Window { start, size: window, lookahead, order, ..old }
+                let start = PageIndex::new(back);
+                (Window { start, size: window, lookahead, ..old }, self.first_order())
             }
         };
         *self.window(file) = new;
-        self.read_window(file);
+        Ask::Window(order)
     }
     /// Cached pages just before `index`, up to `most`, as the kernel counts them: the folio that
     /// ends there counts as one page whatever its order (`page_cache_prev_miss`).
@@ -259,125 +316,6 @@ impl<E: Env> World<E> {
         }
         let hole = at + shift;
         (hole.since(from) < most).then_some(hole)
-    }
-    fn last_page(&self, file: FileId) -> Option<PageIndex> {
-        let size = self.file(file).size;
-        let last = size.get().checked_sub(1)?;
-        Some(self.geometry().page_floor(Pos::new(last)))
-    }
-    /// Fills the window with folios of its order and reads them (`page_cache_ra_order`).
-    fn read_window(&mut self, file: FileId) {
-        let geometry = self.geometry();
-        let window = *self.window(file);
-        let args = [
-            window.start.get(),
-            pair(window.size.get(), u64::from(window.order.get())),
-            window.lookahead.get(),
-            self.largest_window(file).get(),
-        ];
-        self.step(Rule::ReadaheadWindow, args);
-        let Some(last) = self.last_page(file) else { return };
-        if geometry.max_order() == Order::ZERO {
-            self.window(file).order = Order::ZERO;
-            self.read_pages_bounded(file, window.start, window.size, window.lookahead);
-            return;
-        }
-        let limit = PageIndex::new(last.get().min((window.start + window.size).get() - 1));
-        let by_size = Order::new(window.size.get().ilog2() as u8);
-        let order = window.order.min(geometry.max_order()).min(by_size).max(geometry.min_order());
-        self.window(file).order = order;
-        let mark = (window.start + window.size).get().saturating_sub(window.lookahead.get());
-        let mut index = Geometry::align_index(window.start, geometry.min_order());
-        let mut batch = Vec::new();
-        let mut blocked = false;
-        while index <= limit {
-            let mut fits = order.min(Geometry::order_of_alignment(index).max(geometry.min_order()));
-            while fits > geometry.min_order() && index + fits.pages() > limit + Pages::new(1) {
-                fits = fits.smaller().expect("above the smallest order");
-            }
-            if self.file(file).mapping.occupied(index, fits) {
-                blocked = true;
-                break;
-            }
-            let Some(folio) = self.add_for_readahead(file, index, fits) else { break };
-            if Geometry::align_index(PageIndex::new(mark), fits) == index {
-                self.raise(folio, FolioFlags::READAHEAD);
-            }
-            batch.push(folio);
-            index += fits.pages();
-        }
-        self.read_batch(file, &batch, true);
-        if blocked {
-            let end = window.start + window.size;
-            let left = Pages::new(end.get().saturating_sub(index.get()));
-            self.read_pages_bounded(file, index, left, window.lookahead);
-        }
-    }
-    fn add_for_readahead(
-        &mut self,
-        file: FileId,
-        index: PageIndex,
-        order: Order,
-    ) -> Option<FolioId> {
-        let folio = self.add_folio(file, index, order).ok()?;
-        if self.file(file).window.dropbehind {
-            self.raise(folio, FolioFlags::DROPBEHIND);
-        }
-        self.step(Rule::FolioMadeForRead, [u64::from(order.get()), index.get(), 0, 0]);
-        Some(folio)
-    }
-    /// Reads exactly what is asked, in pieces (`force_page_cache_ra`).
-    pub(crate) fn force_readahead(&mut self, file: FileId, index: PageIndex, asked: Pages) {
-        let ReadaheadLimits { window, io } = self.config.readahead;
-        let mut left = asked.min(window.max(io).max(Pages::new(1)));
-        let chunk = Pages::new((FORCED_CHUNK_BYTES / self.geometry().page_size().get()).max(1));
-        let mut at = index;
-        while !left.is_zero() {
-            let now = left.min(chunk);
-            self.read_pages_bounded(file, at, now, Pages::ZERO);
-            at += now;
-            left -= now;
-        }
-    }
-    /// As [`Self::read_pages_unbounded`], but not beyond the page that holds EOF
-    /// (`do_page_cache_ra`).
-    fn read_pages_bounded(&mut self, file: FileId, index: PageIndex, n: Pages, lookahead: Pages) {
-        let Some(last) = self.last_page(file).filter(|last| index <= *last) else { return };
-        let n = n.min(last.since(index) + Pages::new(1));
-        self.read_pages_unbounded(file, index, n, lookahead);
-    }
-    /// Reads `n` pages from `index` in the smallest folios, around those that are cached
-    /// (`page_cache_ra_unbounded`).
-    fn read_pages_unbounded(&mut self, file: FileId, index: PageIndex, n: Pages, lookahead: Pages) {
-        let Some(last) = self.last_page(file).filter(|last| index <= *last) else { return };
-        let n = n.min(last.since(index) + Pages::new(1));
-        self.step(Rule::ReadaheadPages, [index.get(), n.get(), lookahead.get(), 0]);
-        let order = self.geometry().min_order();
-        let step = order.pages();
-        let end = index + n;
-        let mark = (!lookahead.is_zero()).then(|| {
-            PageIndex::new((end.get().saturating_sub(lookahead.get())).next_multiple_of(step.get()))
-        });
-        let mut at = Geometry::align_index(index, order);
-        let mut batch = Vec::new();
-        while at < end {
-            let added = if self.file(file).mapping.occupied(at, order) {
-                None
-            } else {
-                self.add_for_readahead(file, at, order)
-            };
-            if let Some(folio) = added {
-                if mark == Some(at) {
-                    self.raise(folio, FolioFlags::READAHEAD);
-                }
-                batch.push(folio);
-            } else {
-                self.read_batch(file, &batch, true);
-                batch.clear();
-            }
-            at += step;
-        }
-        self.read_batch(file, &batch, true);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::zero;
 use crate::behaviour::{DirtyTracking, WriteChunk};
-use crate::block::bio::{BioEnd, BioHead, BioOp, BioState};
+use crate::block::bio::{BioEnd, BioHead, BioState};
 use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
 use crate::counters::Counter;
@@ -301,7 +301,10 @@ async fn read_run<E: Env>(
 
 impl<E: Env> World<E> {
     /// The result of a read that somebody waited for, once it has ended.
-    fn take_sync_result(&mut self, bio: crate::units::BioId) -> Option<Result<(), Errno>> {
+    pub(crate) fn take_sync_result(
+        &mut self,
+        bio: crate::units::BioId,
+    ) -> Option<Result<(), Errno>> {
         use crate::trace::sink::Sink;
         let entry = self.bio(bio);
         if !matches!(entry.state, BioState::Done | BioState::Failed) {
@@ -315,16 +318,7 @@ impl<E: Env> World<E> {
     }
     /// Head of a read bio for a folio.
     pub(crate) fn read_head(&self, folio: FolioId) -> BioHead {
-        BioHead {
-            op: BioOp::Read,
-            sync: false,
-            readahead: false,
-            fua: false,
-            unwritten: false,
-            shared: false,
-            dontcache: false,
-            file: self.folios.at(folio).file(),
-        }
+        BioHead::read(self.folios.at(folio).file())
     }
     /// The folio that holds a page, and whether its lock was free and is taken now.
     fn find_and_try_lock(&mut self, file: FileId, index: PageIndex) -> Option<(FolioId, bool)> {

@@ -121,7 +121,7 @@ fn build_variant<'a>(
                 format!("no profile `{}`: expected one of {}", named.get_ref(), known.join(", "));
             (named.span(), message)
         })?,
-        None => Profile::latest(),
+        None => Profile::usual(),
     };
     let mut behaviours: Behaviours = chosen.behaviours;
     for (switch, value) in switches {

@@ -118,6 +118,7 @@ impl Builder {
             unwritten: false,
             shared: false,
             dontcache: false,
+            meta: false,
             file: FileId::new(0),
         };
         let addr = Sector::new(98_304).addr() + Bytes::new(pos);

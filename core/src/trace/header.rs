@@ -1,6 +1,9 @@
 //! What a trace says about the run it came from.
 
-use crate::behaviour::{Behaviours, DirtyTracking, IoSizeClamp, WriteChunk};
+use crate::behaviour::{
+    Behaviours, DirtyTracking, IoSizeClamp, ReadFolioStep, ReadSubmission, ReadaheadRules,
+    WriteChunk,
+};
 use crate::geometry::Geometry;
 
 /// Where the steps come from.
@@ -31,12 +34,22 @@ pub struct Header {
 
 impl Header {
     /// The switches by name and value.
-    pub fn switches(&self) -> [(&'static str, &'static str); 3] {
-        let Behaviours { dirty_tracking, write_chunk, io_size_clamp } = self.behaviours;
+    pub fn switches(&self) -> [(&'static str, &'static str); 6] {
+        let Behaviours {
+            dirty_tracking,
+            write_chunk,
+            io_size_clamp,
+            readahead_rules,
+            read_folio_step,
+            read_submission,
+        } = self.behaviours;
         [
             ("dirty_tracking", dirty_tracking.name()),
             ("write_chunk", write_chunk.name()),
             ("io_size_clamp", io_size_clamp.name()),
+            ("readahead_rules", readahead_rules.name()),
+            ("read_folio_step", read_folio_step.name()),
+            ("read_submission", read_submission.name()),
         ]
     }
     /// Sets one switch by name and value; the error names what was expected.
@@ -60,9 +73,19 @@ impl Header {
             "io_size_clamp" => {
                 pick(&mut all.io_size_clamp, IoSizeClamp::ALL, IoSizeClamp::name, value)
             }
+            "readahead_rules" => {
+                pick(&mut all.readahead_rules, ReadaheadRules::ALL, ReadaheadRules::name, value)
+            }
+            "read_folio_step" => {
+                pick(&mut all.read_folio_step, ReadFolioStep::ALL, ReadFolioStep::name, value)
+            }
+            "read_submission" => {
+                pick(&mut all.read_submission, ReadSubmission::ALL, ReadSubmission::name, value)
+            }
             _ => {
                 return Err(format!(
-                    "no switch `{name}`: expected dirty_tracking, write_chunk or io_size_clamp"
+                    "no switch `{name}`: expected dirty_tracking, write_chunk, io_size_clamp, \
+                     readahead_rules, read_folio_step or read_submission"
                 ));
             }
         };

@@ -174,6 +174,10 @@ rules! {
     MadeWritable = 62, Function, "iomap_page_mkwrite", "a store to a page that is not writable: space for all {1b} of its folio at {0x}, and every block becomes dirty";
     /// Bytes were stored through a mapping.
     Stored = 63, Function, "store", "{1b} stored at {0x} through the mapping";
+    /// Folios are handed to the file system to be read.
+    FoliosToRead = 64, Function, "iomap_readahead", "{0} pages are to be read, as readahead: {1}";
+    /// The file system reads a block of its own.
+    MetadataRead = 65, Function, "iomap_begin", "{1b} of the file system's own at sector {0s} are read before it can give a mapping";
     /// Files of the world are opened.
     FileOpened = 53, Op, "open", "file {0} of {1b} is opened";
 }

@@ -107,6 +107,7 @@ impl<E: Env> World<E> {
                     unwritten: map.kind == MapType::Unwritten,
                     shared: map.shared,
                     dontcache: self.has(id, FolioFlags::DROPBEHIND),
+                    meta: false,
                     file: ctx.walk.file,
                 };
                 let bio = self.new_bio(head, addr, crate::world::Purpose::Ioend);

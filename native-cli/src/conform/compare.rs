@@ -16,16 +16,24 @@ pub(super) enum Kind {
     FoliosAdded,
     Readahead,
     ReadsBeforeModify,
+    GuestBios,
+    GuestFoliosAdded,
+    GuestIomap,
+    GuestFaultIn,
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 6] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::Content,
         Self::IoendAdds,
         Self::Bios,
         Self::FoliosAdded,
         Self::Readahead,
         Self::ReadsBeforeModify,
+        Self::GuestBios,
+        Self::GuestFoliosAdded,
+        Self::GuestIomap,
+        Self::GuestFaultIn,
     ];
 
     /// The name in output and in the list of known differences.
@@ -37,6 +45,10 @@ impl Kind {
             Self::FoliosAdded => "folios_added",
             Self::Readahead => "readahead",
             Self::ReadsBeforeModify => "reads_before_modify",
+            Self::GuestBios => "guest_bios",
+            Self::GuestFoliosAdded => "guest_folios_added",
+            Self::GuestIomap => "guest_iomap",
+            Self::GuestFaultIn => "guest_faultin",
         }
     }
     /// The golden's names for what may be unstable about it.
@@ -47,6 +59,7 @@ impl Kind {
             Self::Bios | Self::ReadsBeforeModify => &["bios", "bios_by_file_offset"],
             Self::FoliosAdded => &["folios_added"],
             Self::Readahead => &["readahead"],
+            Self::GuestBios | Self::GuestFoliosAdded | Self::GuestIomap | Self::GuestFaultIn => &[],
         }
     }
 }
@@ -69,7 +82,8 @@ pub(super) struct Verdict {
 }
 
 impl Verdict {
-    fn field(&mut self, kind: Kind, step: usize, expected: &[Value], got: &[Value]) {
+    /// Compares one list of one step.
+    pub(super) fn field(&mut self, kind: Kind, step: usize, expected: &[Value], got: &[Value]) {
         if expected.is_empty() && got.is_empty() {
             return;
         }
@@ -139,7 +153,12 @@ fn settle(rows: &mut [Value], note: &Unstable, kind: Kind) {
         Kind::IoendAdds => &IOEND,
         Kind::FoliosAdded => &FOLIO,
         Kind::Bios | Kind::ReadsBeforeModify => &BIO,
-        Kind::Content | Kind::Readahead => &[],
+        Kind::Content
+        | Kind::Readahead
+        | Kind::GuestBios
+        | Kind::GuestFoliosAdded
+        | Kind::GuestIomap
+        | Kind::GuestFaultIn => &[],
     };
     for field in &note.fields {
         let Some(at) = names.iter().position(|name| name == field) else { continue };
@@ -197,7 +216,11 @@ fn list(lists: &Lists, kind: Kind) -> &[Value] {
         Kind::IoendAdds => &lists.ioend_adds,
         Kind::Bios => &lists.bios,
         Kind::ReadsBeforeModify => &lists.reads,
-        Kind::Content => &[],
+        Kind::Content
+        | Kind::GuestBios
+        | Kind::GuestFoliosAdded
+        | Kind::GuestIomap
+        | Kind::GuestFaultIn => &[],
     }
 }
 

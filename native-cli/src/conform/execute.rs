@@ -20,13 +20,14 @@ use folioscope_core::units::{
     Bytes, DevAddr, FileId, FileRange, Order, Pages, Pos, Sector, TaskId,
 };
 use folioscope_core::world::{Config, Env};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Largest folio of the captured kernels: 2 MiB.
-const MAX_ORDER: Order = Order::new(9);
-const TASK: TaskId = TaskId::new(1);
+pub(super) const MAX_ORDER: Order = Order::new(9);
+pub(super) const TASK: TaskId = TaskId::new(1);
 
-struct Traced;
+/// An engine that records every step.
+pub(super) struct Traced;
 
 impl Env for Traced {
     type Sink = Recording;
@@ -115,7 +116,7 @@ fn execute(golden: &Golden, steps: &[Step], layout: Option<&PerRun>) -> Result<O
 }
 
 /// The newest profile that is no newer than the kernel of a golden.
-fn profile_of(kernel: &str) -> Result<Profile, String> {
+pub(super) fn profile_of(kernel: &str) -> Result<Profile, String> {
     let mut parts = kernel.split('.');
     let (major, minor) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
     let name = format!("linux-{major}.{minor}");
@@ -144,7 +145,7 @@ fn store(sim: &mut Sim, bytes: &[u8], extents: &[Extent]) {
     }
 }
 
-fn range_of(off: u64, len: u64) -> FileRange {
+pub(super) fn range_of(off: u64, len: u64) -> FileRange {
     FileRange::between(Pos::new(off), Pos::new(off.saturating_add(len)))
 }
 
@@ -208,7 +209,7 @@ fn answers(
                 Intent::Read
             };
             let mapping = Mapping { iomap: iomap(map), srcmap: source.map(|map| iomap(map)) };
-            Answer { intent, mapping }
+            Answer { intent: Some(intent), metadata: VecDeque::new(), mapping }
         })
         .collect()
 }
@@ -262,7 +263,11 @@ fn derived(step: &Step, before: &[Extent], after: &[Extent]) -> Vec<Answer> {
             let addr = extent.sector.map(|sector| Sector::new(sector).addr());
             let addr = addr.filter(|_| kind != MapType::Delalloc);
             let iomap = Iomap { new: old.is_none(), ..Iomap::plain(whole, kind, addr, 0) };
-            Answer { intent, mapping: Mapping { iomap, srcmap: None } }
+            Answer {
+                intent: Some(intent),
+                metadata: VecDeque::new(),
+                mapping: Mapping { iomap, srcmap: None },
+            }
         })
         .collect()
 }

@@ -3,6 +3,7 @@
 mod compare;
 mod execute;
 mod golden;
+mod guests;
 mod known;
 mod observe;
 mod report;
@@ -53,11 +54,12 @@ pub(crate) fn conform(args: &ConformArgs) -> Outcome<()> {
     }
     let mut report = Report::default();
     for file in &files {
-        let case = run_file(file, &known)?;
-        if !args.json {
-            out::print(&format!("{case}\n"))?;
+        for case in run_file(file, &known)? {
+            if !args.json {
+                out::print(&format!("{case}\n"))?;
+            }
+            report.add(case);
         }
-        report.add(case);
     }
     if args.json {
         out::print(&format!("{}\n", report.to_json()))?;
@@ -104,22 +106,26 @@ fn read(path: &Path) -> Outcome<String> {
     std::fs::read_to_string(path).map_err(failed)
 }
 
-fn run_file(path: &Path, known: &Known) -> Outcome<Case> {
+fn run_file(path: &Path, known: &Known) -> Outcome<Vec<Case>> {
     let text = read(path)?;
     let stem =
         path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     let value: serde_json::Value = serde_json::from_str(&text)
         .map_err(|error| Failure::usage(format!("{}: not JSON: {error}", path.display())))?;
+    if guests::is_file(&value) {
+        return guests::run(&value, known)
+            .map_err(|why| Failure::usage(format!("{}: {why}", path.display())));
+    }
     if let Some(what) = golden::other_format(&value) {
-        return Ok(Case::skipped(stem, what));
+        return Ok(vec![Case::skipped(stem, what)]);
     }
     let golden: Golden = serde_json::from_str(&text)
         .map_err(|error| Failure::usage(format!("{}: not a golden: {error}", path.display())))?;
     if let Some(why) = script::missing(&golden) {
-        return Ok(Case::skipped(golden.id, why));
+        return Ok(vec![Case::skipped(golden.id, why)]);
     }
     let verdict: Verdict = golden::check_limits(&golden)
         .and_then(|()| execute::run(&golden))
         .map_err(|why| Failure::usage(format!("{}: {why}", path.display())))?;
-    Ok(Case::compared(golden.id, verdict, known))
+    Ok(vec![Case::compared(golden.id, verdict, known)])
 }

@@ -23,11 +23,14 @@ pub(super) struct Case {
     status: Status,
     by_kind: BTreeMap<Kind, (u64, u64)>,
     first: Option<Difference>,
+    /// What of the case was not executed, and why.
+    left_out: Option<String>,
 }
 
 impl Case {
     pub(super) fn skipped(id: String, why: impl Into<String>) -> Self {
-        Self { id, status: Status::Skipped(why.into()), by_kind: BTreeMap::new(), first: None }
+        let status = Status::Skipped(why.into());
+        Self { id, status, by_kind: BTreeMap::new(), first: None, left_out: None }
     }
     pub(super) fn compared(id: String, verdict: Verdict, known: &Known) -> Self {
         let Verdict { by_kind, differences } = verdict;
@@ -43,7 +46,12 @@ impl Case {
             Status::Listed
         };
         let first = unlisted.or(differences.first()).cloned();
-        Self { id, status, by_kind, first }
+        Self { id, status, by_kind, first, left_out: None }
+    }
+    /// Says what of the case was not executed, and why.
+    pub(super) fn without(mut self, left_out: Option<String>) -> Self {
+        self.left_out = left_out;
+        self
     }
     fn fields(&self) -> (u64, u64) {
         self.by_kind.values().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
@@ -75,6 +83,9 @@ impl Case {
             Status::Stale(entries) => out["listed_but_agrees"] = json!(entries),
             Status::Agree | Status::Differ | Status::Listed => {}
         }
+        if let Some(left_out) = &self.left_out {
+            out["left_out"] = json!(left_out);
+        }
         out
     }
 }
@@ -101,7 +112,8 @@ impl fmt::Display for Case {
                 first.expected,
                 first.got
             ),
-        }
+        }?;
+        self.left_out.as_ref().map_or(Ok(()), |what| write!(f, "; left out: {what}"))
     }
 }
 

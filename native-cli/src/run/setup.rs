@@ -48,7 +48,7 @@ impl WorldArgs {
         let geometry = Geometry::new(page, block, Order::new(order)).map_err(|error| {
             Failure::usage(format!("{error} (--page-size, --block-size, --max-folio-order)"))
         })?;
-        let name = self.profile.as_deref().unwrap_or(Profile::latest().name);
+        let name = self.profile.as_deref().unwrap_or(Profile::usual().name);
         let profile = Profile::named(name).ok_or_else(|| {
             let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
             Failure::usage(format!(

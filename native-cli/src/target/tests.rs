@@ -45,6 +45,7 @@ fn bio(id: u32, op: BioOp, addr: u64, parts: &[(u64, u64, u64)]) -> Bio {
         unwritten: false,
         shared: false,
         dontcache: false,
+        meta: false,
         file: FileId::new(0),
     };
     Bio {

@@ -1,0 +1,127 @@
+//! A file of the format `guests`. Fields that nothing reads are left out.
+
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// What holds for every case of the file that does not say otherwise.
+#[derive(Deserialize)]
+pub(super) struct Common {
+    pub(super) kernel: String,
+    #[serde(default)]
+    pub(super) limits: BTreeMap<String, Queue>,
+}
+
+/// Limits of a device's queue.
+#[derive(Clone, Copy, Deserialize)]
+pub(super) struct Queue {
+    pub(super) read_ahead_kb: u64,
+    pub(super) max_sectors_kb: u64,
+}
+
+/// A case.
+#[derive(Deserialize)]
+pub(super) struct GuestCase {
+    #[serde(default)]
+    pub(super) geometry: String,
+    #[serde(default)]
+    pub(super) limits: BTreeMap<String, Queue>,
+    #[serde(default)]
+    pub(super) extents: BTreeMap<String, Vec<Snapshot>>,
+    pub(super) ops: Vec<GuestOp>,
+}
+
+/// A file's extents at one moment: logical and physical sector, sectors, flags.
+#[derive(Deserialize)]
+pub(super) struct Snapshot {
+    pub(super) size: u64,
+    pub(super) ino: u64,
+    #[serde(default)]
+    pub(super) ext: Vec<(u64, u64, u64, String)>,
+}
+
+/// A command with what the kernel then did.
+#[derive(Deserialize)]
+pub(super) struct GuestOp {
+    #[serde(rename = "op")]
+    pub(super) command: String,
+    #[serde(default)]
+    pub(super) ev: Vec<Vec<Value>>,
+    /// Inode, byte offset, order, how many one after another.
+    #[serde(default)]
+    pub(super) folios_added: Vec<(u64, u64, u8, u64)>,
+    /// Bytes, how often.
+    #[serde(default)]
+    pub(super) faultin: Vec<(u64, u64)>,
+}
+
+/// The name of an event row.
+pub(super) fn name(row: &[Value]) -> &str {
+    row.first().and_then(Value::as_str).unwrap_or("")
+}
+
+/// A word of a row, or nothing.
+pub(super) fn text(row: &[Value], at: usize) -> &str {
+    row.get(at).and_then(Value::as_str).unwrap_or("")
+}
+
+/// A number of a row.
+pub(super) fn number(row: &[Value], at: usize) -> Option<u64> {
+    row.get(at).and_then(Value::as_u64)
+}
+
+/// How many rows this one stands for, one after another.
+pub(super) fn folded(row: &[Value]) -> u64 {
+    row.last().and_then(|last| last.get("n")).and_then(Value::as_u64).unwrap_or(1)
+}
+
+/// A mapping as the kernel printed it.
+pub(super) struct MapText<'a> {
+    pub(super) ino: u64,
+    /// None: it has no place.
+    pub(super) addr: Option<u64>,
+    pub(super) off: u64,
+    pub(super) len: u64,
+    pub(super) kind: &'a str,
+    pub(super) flags: &'a str,
+}
+
+impl<'a> MapText<'a> {
+    /// Reads `ino 0x83 addr 0x18000 offset 0x0 length 0x20000 type MAPPED (0x2) flags NEW|DIRTY`.
+    pub(super) fn parse(text: &'a str) -> Option<Self> {
+        let after = |key: &str| {
+            let mut words = text.split_whitespace().skip_while(move |word| *word != key);
+            words.next()?;
+            words.next()
+        };
+        let hex = |key: &str| {
+            let word = after(key)?;
+            u64::from_str_radix(word.strip_prefix("0x").unwrap_or(word), 16).ok()
+        };
+        Some(Self {
+            ino: hex("ino")?,
+            addr: hex("addr").filter(|addr| *addr != u64::MAX),
+            off: hex("offset")?,
+            len: hex("length")?,
+            kind: after("type")?,
+            flags: after("flags").unwrap_or(""),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mapping_is_read_from_the_kernels_text() {
+        let map = MapText::parse(
+            "ino 0x89 addr 0xffffffffffffffff offset 0x11000 length 0xf000 \
+             type DELALLOC (0x1) flags NEW|DIRTY (0x3)",
+        )
+        .expect("it is one");
+        assert_eq!((map.ino, map.addr, map.off, map.len), (0x89, None, 0x11000, 0xf000));
+        assert_eq!((map.kind, map.flags), ("DELALLOC", "NEW|DIRTY"));
+        assert!(MapText::parse("ino 0x89").is_none());
+    }
+}

@@ -1,0 +1,165 @@
+//! The golden format `guests`: one file holds the cases of one group of captures on one kernel.
+//!
+//! State carries over from operation to operation within a case. An operation that the engine does
+//! not have ends what can be said about its file: the rest is left out, by name.
+
+mod command;
+mod execute;
+mod format;
+mod observe;
+mod place;
+
+use super::compare::{Kind, Verdict};
+use super::known::Known;
+use super::report::Case;
+use command::Line;
+use format::{Common, GuestCase};
+use observe::Lists;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// Whether a JSON document has this format.
+pub(super) fn is_file(value: &Value) -> bool {
+    value.get("common").is_some() && value.get("cases").is_some_and(Value::is_array)
+}
+
+/// The part of the kernel that a case needs and the engine has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Stack {
+    Xfs,
+    /// Maps without large folios, by indirect blocks that must be read. User memory that was
+    /// touched is not in these goldens.
+    Gfs2,
+    /// The page cache of a block device: what is written back is not compared.
+    BlockDevice,
+}
+
+/// What is left out of every case of a block device.
+const BLOCK_DEVICE_BIOS: &str = "bios and mappings: needs the buffer_head path";
+
+/// Executes every case of a file.
+pub(super) fn run(value: &Value, known: &Known) -> Result<Vec<Case>, String> {
+    let common: Common = serde_json::from_value(value["common"].clone())
+        .map_err(|error| format!("`common` of a golden of guests: {error}"))?;
+    let tag = tag(&common.kernel)?;
+    let cases = value["cases"].as_array().map_or(&[][..], Vec::as_slice);
+    cases.iter().map(|case| run_case(&common, &tag, case, known)).collect()
+}
+
+/// `6.12.117` is `k612`.
+fn tag(kernel: &str) -> Result<String, String> {
+    let (major, minor) = version(kernel)?;
+    Ok(format!("k{major}{minor}"))
+}
+
+/// Major and minor version of a kernel.
+fn version(kernel: &str) -> Result<(u32, u32), String> {
+    let mut parts = kernel.split('.').map(str::parse);
+    match (parts.next(), parts.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => Ok((major, minor)),
+        _ => Err(format!("the kernel `{kernel}` is not a version such as 6.12.1")),
+    }
+}
+
+fn run_case(common: &Common, tag: &str, value: &Value, known: &Known) -> Result<Case, String> {
+    let word = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or("");
+    let id = format!("{tag}/{}", word("id"));
+    let stack = match stack(word("id"), word("stack")) {
+        Ok(stack) => stack,
+        Err(missing) => return Ok(Case::skipped(id, missing)),
+    };
+    let case: GuestCase =
+        serde_json::from_value(value.clone()).map_err(|error| format!("{id}: {error}"))?;
+    let lines: Vec<Line> = case
+        .ops
+        .iter()
+        .map(|op| command::parse(&op.command))
+        .collect::<Result<_, _>>()
+        .map_err(|why| format!("{id}: {why}"))?;
+    let plan = plan(&lines);
+    if plan.executed.is_empty() {
+        return Ok(Case::skipped(id, plan.missing.unwrap_or_else(|| "an operation".to_owned())));
+    }
+    let got = execute::execute(common, &case, stack, &lines, &plan.executed)
+        .map_err(|why| format!("{id}: {why}"))?;
+    let expected = place::expected(&case, stack, &lines, version(&common.kernel)?);
+    let mut verdict = Verdict::default();
+    for (at, got) in &got {
+        compare(&mut verdict, stack, *at, &expected[*at], got);
+    }
+    let left_out = match stack {
+        Stack::BlockDevice => Some(BLOCK_DEVICE_BIOS.to_owned()),
+        Stack::Xfs | Stack::Gfs2 => plan.left_out(&lines),
+    };
+    Ok(Case::compared(id, verdict, known).without(left_out))
+}
+
+/// What a case needs, or what of it is missing.
+fn stack(id: &str, stack: &str) -> Result<Stack, &'static str> {
+    if id.contains("jdata") {
+        return Err("the buffer_head path (gfs2 journals the data)");
+    }
+    if stack.contains("md") && (stack.starts_with("md ") || stack.contains("on md")) {
+        return Err("md");
+    }
+    match stack.split(' ').next().unwrap_or("") {
+        "xfs" => Ok(Stack::Xfs),
+        "bdev" => Ok(Stack::BlockDevice),
+        "gfs2" => Ok(Stack::Gfs2),
+        "ext2" | "ext4" => Err("the buffer_head path (the ext4 driver)"),
+        "f2fs" => Err("f2fs"),
+        _ => Err("this kind of file system"),
+    }
+}
+
+/// Which operations can be executed, and why not the others.
+struct Plan {
+    executed: Vec<usize>,
+    left: Vec<usize>,
+    missing: Option<String>,
+}
+
+/// An operation that is missing ends what can be executed on its file.
+fn plan(lines: &[Line]) -> Plan {
+    let mut plan = Plan { executed: Vec::new(), left: Vec::new(), missing: None };
+    let mut lost: BTreeSet<&str> = BTreeSet::new();
+    let mut all_lost = false;
+    for (at, line) in lines.iter().enumerate() {
+        if let Some(missing) = &line.missing {
+            plan.missing.get_or_insert_with(|| missing.clone());
+            lost.extend(line.file.as_deref());
+            all_lost |= line.file.is_none();
+        }
+        let gone = match &line.file {
+            Some(file) => lost.contains(file.as_str()),
+            None => !lost.is_empty(),
+        };
+        if gone || all_lost { plan.left.push(at) } else { plan.executed.push(at) }
+    }
+    plan
+}
+
+impl Plan {
+    /// Words for what was not executed.
+    fn left_out(&self, lines: &[Line]) -> Option<String> {
+        let missing = self.missing.as_ref()?;
+        let steps: Vec<String> = self.left.iter().map(usize::to_string).collect();
+        Some(format!(
+            "{} of {} operations ({}): needs {missing}",
+            steps.len(),
+            lines.len(),
+            steps.join(", ")
+        ))
+    }
+}
+
+fn compare(verdict: &mut Verdict, stack: Stack, at: usize, expected: &Lists, got: &Lists) {
+    verdict.field(Kind::GuestFoliosAdded, at, &expected.folios_added, &got.folios_added);
+    if stack != Stack::Gfs2 {
+        verdict.field(Kind::GuestFaultIn, at, &expected.faultin, &got.faultin);
+    }
+    if stack != Stack::BlockDevice {
+        verdict.field(Kind::GuestBios, at, &expected.bios, &got.bios);
+        verdict.field(Kind::GuestIomap, at, &expected.iomap(), &got.iomap());
+    }
+}
