@@ -12,7 +12,7 @@
 mod common;
 
 use common::{Host, TASK, geometry};
-use folioscope_core::behaviour::{Behaviours, DirtyTracking, IoSizeClamp, WriteChunk};
+use folioscope_core::behaviour::{Behaviours, DirtyTracking, Profile};
 use folioscope_core::cache::frame_alloc::FramePolicy;
 use folioscope_core::counters::Counter;
 use folioscope_core::device::sim::{Sim, Timing, peek_bytes};
@@ -103,11 +103,9 @@ impl Model {
 impl Setting {
     fn new(geometry: Geometry, dirty_tracking: DirtyTracking, content: Content) -> Self {
         let old = dirty_tracking == DirtyTracking::PerFolio;
-        let behaviours = Behaviours {
-            dirty_tracking,
-            write_chunk: if old { WriteChunk::Page } else { WriteChunk::MappingMax },
-            io_size_clamp: if old { IoSizeClamp::Off } else { IoSizeClamp::On },
-        };
+        let profile = Profile::named(if old { "linux-6.1" } else { "linux-6.18" });
+        let base = profile.expect("there is one").behaviours;
+        let behaviours = Behaviours { dirty_tracking, ..base };
         let half = geometry.block_size().get() / 2;
         let len = (HALVES * half) as usize;
         // Two bits say who wrote a byte, six bits where it belongs; none is zero.

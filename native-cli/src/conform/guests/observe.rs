@@ -61,27 +61,26 @@ pub(super) fn observe(
         }
         let (file, step) = (view.file, recording.step(at));
         let args = step.args;
-        match step.rule {
-            Rule::FaultedIn => lists.faultin.push(json!(args[1])),
-            Rule::FoliosToRead => {
-                let call = if args[1] == 0 { "iomap_readpage" } else { "iomap_readahead" };
-                lists.read_calls.push(json!([call, args[0]]));
-            }
-            Rule::Mapped => {
-                lists.maps.push(json!(["iomap_iter_dstmap", file, args[0], args[1]]));
-            }
-            Rule::WritebackFolio => {
-                lists.writeback_folios.push(json!(["writeback_folio", file, args[0], args[1]]));
-            }
-            Rule::MappedForWriteback => asked = (args[0], args[1]),
-            Rule::IoendNew | Rule::IoendJoins if view.blocks_only => {
+        let rule = step.rule;
+        if rule == Rule::FaultedIn {
+            lists.faultin.push(json!(args[1]));
+        } else if rule == Rule::FoliosToRead {
+            let call = if args[1] == 0 { "iomap_readpage" } else { "iomap_readahead" };
+            lists.read_calls.push(json!([call, args[0]]));
+        } else if rule == Rule::Mapped {
+            lists.maps.push(json!(["iomap_iter_dstmap", file, args[0], args[1]]));
+        } else if rule == Rule::WritebackFolio {
+            lists.writeback_folios.push(json!(["writeback_folio", file, args[0], args[1]]));
+        } else if rule == Rule::MappedForWriteback {
+            asked = (args[0], args[1]);
+        } else if matches!(rule, Rule::IoendNew | Rule::IoendJoins) {
+            if view.blocks_only {
                 lists.mapped_blocks += args[1] / model.geometry().block_size().get();
-            }
-            Rule::IoendNew | Rule::IoendJoins => {
+            } else {
                 lists.writeback_maps.push(json!(["mapped", file, asked.0, asked.1]));
             }
-            Rule::BioSubmitted => push_bio(view, model, args[0], &mut lists),
-            _ => {}
+        } else if rule == Rule::BioSubmitted {
+            push_bio(view, model, args[0], &mut lists);
         }
     }
     lists
