@@ -234,8 +234,8 @@ impl<E: Env> World<E> {
         self.step(Rule::WritebackEnds, [self.folio_pos(id).get(), 0, 0, 0]);
         self.drop_behind(id);
     }
-    /// Takes a folio that is to be dropped behind its I/O out of the cache, if it is clean and nobody
-    /// uses it (`folio_end_dropbehind`).
+    /// Takes a folio that is to be dropped behind its I/O out of the cache, if it is clean and
+    /// nobody uses it (`folio_end_dropbehind`).
     pub(crate) fn drop_behind(&mut self, id: FolioId) {
         if self.has(id, FolioFlags::DROPBEHIND) && self.is_idle(id) {
             self.remove_folio(id);

@@ -56,7 +56,8 @@ impl MemoryMap {
     }
 }
 
-/// Touches every page of a range for reading. A page wholly beyond EOF cannot be touched (`SIGBUS`).
+/// Touches every page of a range for reading. A page wholly beyond EOF cannot be touched
+/// (`SIGBUS`).
 pub(crate) async fn load<E: Env>(
     cx: &Cx<'_, E>,
     file: FileId,

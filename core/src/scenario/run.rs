@@ -135,8 +135,8 @@ fn start_file(geometry: Geometry, file: &StartFile, store: &mut Store) -> Provid
 
 fn fill(store: &mut Store, at: DevAddr, len: Bytes, byte: u8) {
     const PART: u64 = 4096;
+    let part = vec![byte; PART as usize];
     for start in (0..len.get()).step_by(PART as usize) {
-        let part = [byte; PART as usize];
         let n = PART.min(len.get() - start);
         store.write(at + Bytes::new(start), &part[..n as usize]);
     }

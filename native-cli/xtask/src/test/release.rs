@@ -10,9 +10,10 @@ use std::path::Path;
 use std::process::Command;
 
 const PROFILE: [&str; 4] = ["--release", "--config", "profile.release.strip=\"none\"", "--package"];
-/// What the code of the trace leaves in a binary: a mangled path, and the words of a rule.
-const MARKS: [&str; 2] =
-    ["15folioscope_core5trace", "its edge is kept: the whole run is read first"];
+/// What the code of the trace leaves in a binary: names of functions, places of panics that were
+/// inlined elsewhere, and the words of a rule.
+const MARKS: [&str; 3] =
+    ["15folioscope_core5trace", "core/src/trace/", "its edge is kept: the whole run is read first"];
 
 /// Every script of the small world.
 pub(super) fn small_world() -> Command {
