@@ -123,7 +123,11 @@ impl<E: Env> Engine<E> {
     }
     /// A flush or a change of the target's size ended.
     pub fn handle_flush_end(&self, flush: FlushId, result: Result<(), Errno>) {
-        self.world.borrow_mut().flushes.insert(flush, Some(result));
+        let mut world = self.world.borrow_mut();
+        let sent = world.flushes.iter_mut().find(|(known, _)| *known == flush);
+        if let Some((_, answer)) = sent {
+            *answer = Some(result);
+        }
     }
     /// It is `now`.
     pub fn handle_time(&self, now: Time) {

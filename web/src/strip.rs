@@ -8,14 +8,15 @@ use folioscope_core::trace::rule::Rule;
 use folioscope_core::trace::step::Step;
 
 /// Height of a run's row.
-const ROW: u32 = 12;
+const ROW: u32 = 14;
 const GAP: u32 = 4;
 /// Width of a mark: columns are as wide.
 const WIDE: u32 = 3;
 
-/// Kinds of marks, in the order of painting: class in the style sheet, top and height in the row.
+/// Kinds of marks: class in the style sheet, top and height in the row. Each has a band of its own,
+/// so that a long run shows all of them.
 const KINDS: [(&str, u32, u32); 5] =
-    [("sbio", 0, 12), ("swaste", 0, 12), ("sflush", 8, 4), ("sop", 0, 12), ("serr", 0, 12)];
+    [("sop", 0, 3), ("sbio", 4, 4), ("swaste", 8, 4), ("sflush", 12, 2), ("serr", 0, 14)];
 const DIFFERENCE: &str = "sdiff";
 
 /// Height of the strip.

@@ -1,7 +1,6 @@
 //! Which page frames a folio gets. Physical contiguity is state: neighbours in memory share a vec.
 
 use crate::units::{FileId, Order, PageIndex, Pages, Pfn};
-use std::collections::BTreeMap;
 
 /// How frames are given out.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -20,7 +19,8 @@ pub enum FramePolicy {
 pub struct FrameAllocator {
     policy: FramePolicy,
     next: Pfn,
-    free: BTreeMap<Order, Vec<Pfn>>,
+    /// By order.
+    free: Vec<Vec<Pfn>>,
     /// First frame of each scripted stretch.
     bases: Vec<Pfn>,
 }
@@ -36,7 +36,7 @@ impl FrameAllocator {
                 next += *pages + Pages::new(1);
             }
         }
-        Self { policy, next, free: BTreeMap::new(), bases }
+        Self { policy, next, free: Vec::new(), bases }
     }
     /// Frames for a folio.
     pub fn allocate(&mut self, file: FileId, index: PageIndex, order: Order) -> Pfn {
@@ -48,7 +48,7 @@ impl FrameAllocator {
                 return self.bases[at] + index.since(runs[at].1);
             }
         }
-        if let Some(pfn) = self.free.get_mut(&order).and_then(Vec::pop) {
+        if let Some(pfn) = self.free.get_mut(usize::from(order.get())).and_then(Vec::pop) {
             return pfn;
         }
         // Aligned, as the buddy allocator gives them.
@@ -62,7 +62,11 @@ impl FrameAllocator {
     pub fn release(&mut self, pfn: Pfn, order: Order) {
         let scripted = self.bases.last().is_some_and(|last| pfn <= *last);
         if !scripted {
-            self.free.entry(order).or_default().push(pfn);
+            let at = usize::from(order.get());
+            if self.free.len() <= at {
+                self.free.resize_with(at + 1, Vec::new);
+            }
+            self.free[at].push(pfn);
         }
     }
 }

@@ -138,12 +138,13 @@ impl<E: Env> World<E> {
     fn new_flush(&mut self) -> FlushId {
         let id = FlushId(self.next_flush);
         self.next_flush += 1;
-        self.flushes.insert(id, None);
+        self.flushes.push((id, None));
         id
     }
     fn flush_result(&mut self, id: FlushId) -> Option<Result<(), Errno>> {
-        let result = self.flushes.get(&id).copied().flatten()?;
-        self.flushes.remove(&id);
+        let at = self.flushes.iter().position(|(known, _)| *known == id)?;
+        let result = self.flushes[at].1?;
+        self.flushes.remove(at);
         Some(result)
     }
     fn ask_for_size(&mut self, file: FileId) -> Option<FlushId> {

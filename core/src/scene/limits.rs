@@ -37,8 +37,8 @@ pub struct Limits {
 #[derive(Default)]
 struct Seen {
     touched: BTreeSet<Span>,
-    /// First byte, end, device address.
-    placed: BTreeSet<(u64, u64, u64)>,
+    /// First byte, end, device address; ascending.
+    placed: Vec<(u64, u64, u64)>,
     size: u64,
     bio_rows: usize,
     tally: u32,
@@ -132,7 +132,11 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
             let placed = extents(&model, file)
                 .into_iter()
                 .filter_map(|extent| Some((extent.start, extent.end, extent.addr?)));
-            seen.placed.extend(placed);
+            for place in placed {
+                if let Err(at) = seen.placed.binary_search(&place) {
+                    seen.placed.insert(at, place);
+                }
+            }
         }
         if moved && model.bios().count() > seen.bio_rows && seen.bio_rows < MAX_BIO_ROWS {
             let rows = pack(&bios(&model, file)).into_iter().max().map_or(1, |row| row + 1);
