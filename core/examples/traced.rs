@@ -44,7 +44,7 @@ fn main() {
     let header = Header {
         engine: folioscope_core::ENGINE_VERSION.to_owned(),
         title: "one write into a cold block".to_owned(),
-        profile: Profile::latest().name.to_owned(),
+        profile: Profile::usual().name.to_owned(),
         behaviours: Behaviours::default(),
         geometry,
         source: Source::Simulated,

@@ -69,7 +69,8 @@ switch! {
 switch! {
     /// How the window of pages that are read ahead, and the order of their folios, are chosen.
     ReadaheadRules {
-        /// One routine for a miss and for a hit of the mark: a window that its own mark would trigger
+        /// One routine for a miss and for a hit of the mark: a window that its own mark would
+        /// trigger
         /// at once takes in the next one. The mark is rounded up to a folio; folios of order 1 are
         /// avoided (before 6.11).
         OneRoutine = "one-routine",

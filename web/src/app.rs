@@ -195,7 +195,7 @@ impl Component for App {
                             { parts::counters(&state.session) }
                         </div>
                     }
-                    { parts::known(state) }
+                    if !state.asks() { { parts::known(state) } }
                 </main>
                 { parts::transport(link, state, playing, &strip) }
                 <p id="said" class="vh" aria-live="polite">{ &state.said }</p>

@@ -131,8 +131,8 @@ impl<E: Env> World<E> {
         let last = size.get().checked_sub(1)?;
         Some(self.geometry().page_floor(Pos::new(last)))
     }
-    /// Makes the folios of a window. What is left behind one that is in the way is to be read page by
-    /// page; so is all of it where the mapping has no large folios.
+    /// Makes the folios of a window. What is left behind one that is in the way is to be read page
+    /// by page; so is all of it where the mapping has no large folios.
     fn fill_window(&mut self, file: FileId, order: Order) -> (Vec<FolioId>, Option<Rest>) {
         let geometry = self.geometry();
         let rules = self.behaviours().readahead_rules;

@@ -6,7 +6,8 @@ use crate::units::{FileId, FolioId, Order, PageIndex, Pages};
 use crate::world::{Env, World};
 
 impl<E: Env> World<E> {
-    /// Chooses a window for a read at `index`, where nothing is cached or `marked` carries the mark.
+    /// Chooses a window for a read at `index`, where nothing is cached or `marked` carries the
+    /// mark.
     pub(super) fn ondemand_readahead(
         &mut self,
         file: FileId,

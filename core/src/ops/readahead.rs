@@ -263,8 +263,8 @@ impl<E: Env> World<E> {
         let far = hole.since(index);
         (far <= max).then(|| (hole, next_size(far + asked, max)))
     }
-    /// A fault found nothing at `index` (`do_sync_mmap_readahead`): it reads around itself, ahead, in
-    /// the largest folios, or not at all, as the mapping's advice says.
+    /// A fault found nothing at `index` (`do_sync_mmap_readahead`): it reads around itself, ahead,
+    /// in the largest folios, or not at all, as the mapping's advice says.
     pub(super) fn readahead_for_fault(&mut self, file: FileId, index: PageIndex) -> Ask {
         let window = self.config.readahead.window;
         let old = *self.window(file);
@@ -304,8 +304,8 @@ impl<E: Env> World<E> {
         (nearest.since(at) + Pages::new(1)).min(most)
     }
     /// The first page from `from` on that is not cached, within `most` pages, as the kernel finds
-    /// it: counted from the start of the folio that holds `from`, so that it lies too far by as much
-    /// as `from` lies inside (`page_cache_next_miss`).
+    /// it: counted from the start of the folio that holds `from`, so that it lies too far by as
+    /// much as `from` lies inside (`page_cache_next_miss`).
     fn next_hole(&self, file: FileId, from: PageIndex, most: Pages) -> Option<PageIndex> {
         let mapping = &self.file(file).mapping;
         let Some(first) = mapping.find(from) else { return Some(from) };

@@ -201,13 +201,17 @@ impl CacheView {
             }
         }
     }
-    /// Whether the application changed this block since it was last sent.
+    /// Whether the application changed this block after it was picked for writing: picking a folio
+    /// clears its dirty mark, a later change sets it again.
     fn is_asked(&self, block: u64, model: &Model) -> bool {
         let pos = block * self.block;
         let behind = self.folios.partition_point(|folio| folio.start <= pos);
         let Some(view) = behind.checked_sub(1).map(|at| self.folios[at]) else { return false };
         let folio = model.folio(FolioId::new(view.id)).filter(|_| pos < view.end);
-        folio.is_some_and(|folio| folio.is_asked(((pos - view.start) / self.block) as u32))
+        folio.is_some_and(|folio| {
+            folio.flags().has(FolioFlags::DIRTY)
+                && folio.is_asked(((pos - view.start) / self.block) as u32)
+        })
     }
 }
 

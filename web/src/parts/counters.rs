@@ -1,6 +1,7 @@
 //! The counters of each run, now and for the whole run, and the lamp of the invariants.
 
 use crate::session::{Run, Session};
+use folioscope_core::block::bio::{BioOp, BioState};
 use folioscope_core::check::invariants::{INVARIANTS, words};
 use folioscope_core::counters::{Counter, Counters};
 use folioscope_core::scene::fixed::{grouped, size, times};
@@ -31,7 +32,7 @@ pub(crate) fn counters(session: &Session) -> Html {
                 <th scope="row">{ *name }</th>
                 { for runs.iter().enumerate().map(|(at, run)| {
                     let show = |value: u64| if *bytes { size(value) } else { grouped(value) };
-                    let (now, whole) = (run.now().get(*counter), run.total().get(*counter));
+                    let (now, whole) = (value_now(run, *counter), run.total().get(*counter));
                     let cell = |when: &'static str, value: u64| html! {
                         <td class={shown(when, value)} data-counter={counter.name()}
                             data-side={side(session, at)}
@@ -83,10 +84,10 @@ pub(crate) fn counters(session: &Session) -> Html {
                         { for runs.iter().enumerate().map(|(at, run)| html! {
                             <>
                                 <td class="now" data-counter="amplification" data-side={side(session, at)}
-                                    data-when="now">{ factor(run.now()) }</td>
+                                    data-when="now">{ factor_now(run) }</td>
                                 <td class="bar"></td>
                                 <td class="whole" data-counter="amplification" data-side={side(session, at)}
-                                    data-when="whole">{ factor(run.total()) }</td>
+                                    data-when="whole">{ factor_in_all(run) }</td>
                             </>
                         }) }
                     </tr>
@@ -102,9 +103,30 @@ fn side(session: &Session, at: usize) -> &'static str {
     if session.compares() { session.label(at) } else { "A" }
 }
 
-fn factor(counters: &Counters) -> String {
-    let (app, device) = (counters.get(Counter::AppWritten), counters.get(Counter::DeviceWritten));
-    times(device, app).unwrap_or_else(|| "\u{2013}".to_owned())
+/// A counter at the step shown; what is on its way to the device counts as sent.
+fn value_now(run: &Run, counter: Counter) -> u64 {
+    let done = run.now().get(counter);
+    if counter != Counter::DeviceWritten {
+        return done;
+    }
+    let bios = run.timeline().model().bios();
+    let sent =
+        bios.filter(|(_, bio)| bio.head().op == BioOp::Write && bio.state() == BioState::InFlight);
+    done + sent.map(|(_, bio)| bio.len().get()).sum::<u64>()
+}
+
+fn factor_now(run: &Run) -> String {
+    factor(run.now(), value_now(run, Counter::DeviceWritten))
+}
+
+fn factor_in_all(run: &Run) -> String {
+    factor(run.total(), run.total().get(Counter::DeviceWritten))
+}
+
+/// Bytes sent for each byte that the application wrote; none before anything was sent.
+fn factor(counters: &Counters, sent: u64) -> String {
+    let app = if sent == 0 { 0 } else { counters.get(Counter::AppWritten) };
+    times(sent, app).unwrap_or_else(|| "\u{2013}".to_owned())
 }
 
 /// A bar on a scale that all bytes share, hatched if it is waste.
