@@ -98,6 +98,28 @@ switch! {
         AtEnd = "at-end",
         /// Before the next mapping is asked for, which may need a read of its own (7.3).
         BeforeNextMapping = "before-next-mapping",
+        /// Each range at once: no kernel does it.
+        Immediate = "immediate",
+    }
+}
+
+switch! {
+    /// Which blocks lose their dirty bit when a byte range is cleared.
+    ClearRounding {
+        /// All that the range touches.
+        Outward = "outward",
+        /// Those that lie wholly in it; setting and clearing no byte changes nothing (2026).
+        Inward = "inward",
+    }
+}
+
+switch! {
+    /// Which completed ioends become one.
+    IoendMerge {
+        /// Neighbours with equal flags.
+        Flags = "flags",
+        /// Those whose private data is the same, too (2026).
+        Private = "private",
     }
 }
 
@@ -116,6 +138,10 @@ pub struct Behaviours {
     pub read_folio_step: ReadFolioStep,
     /// See [`ReadSubmission`].
     pub read_submission: ReadSubmission,
+    /// See [`ClearRounding`].
+    pub clear_rounding: ClearRounding,
+    /// See [`IoendMerge`].
+    pub ioend_merge: IoendMerge,
 }
 
 /// How a profile is known.
@@ -155,6 +181,8 @@ const LINUX_5_15: Behaviours = Behaviours {
     readahead_rules: ReadaheadRules::OneRoutine,
     read_folio_step: ReadFolioStep::Run,
     read_submission: ReadSubmission::AtEnd,
+    clear_rounding: ClearRounding::Outward,
+    ioend_merge: IoendMerge::Flags,
 };
 const LINUX_6_6: Behaviours = Behaviours {
     dirty_tracking: DirtyTracking::PerBlock,
@@ -174,6 +202,11 @@ const LINUX_6_18: Behaviours = Behaviours {
 };
 const LINUX_7_3: Behaviours =
     Behaviours { read_submission: ReadSubmission::BeforeNextMapping, ..LINUX_6_18 };
+const NEXT: Behaviours = Behaviours {
+    clear_rounding: ClearRounding::Inward,
+    ioend_merge: IoendMerge::Private,
+    ..LINUX_7_3
+};
 
 /// The profiles that differ by the switches there are, oldest first.
 pub const PROFILES: &[Profile] = &[
@@ -183,6 +216,7 @@ pub const PROFILES: &[Profile] = &[
     profile("linux-6.12", Evidence::Seen, LINUX_6_12),
     USUAL,
     profile("linux-7.3", Evidence::Seen, LINUX_7_3),
+    profile("next", Evidence::ByReading, NEXT),
 ];
 
 /// The profile of a run that names none.

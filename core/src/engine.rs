@@ -31,6 +31,8 @@ pub struct WriteFlags {
     pub dsync: bool,
     /// Write the bytes back at once and drop the folios made for them (`RWF_DONTCACHE`).
     pub dontcache: bool,
+    /// Fail rather than wait or read (`RWF_NOWAIT`).
+    pub nowait: bool,
 }
 
 /// How a read is to be done.
@@ -242,7 +244,18 @@ impl<E: Env> Engine<E> {
         finish(&cx, result.map(|()| Bytes::ZERO))
     }
 
-    fn begin(&self, kind: OpKind, task: TaskId, file: FileId, pos: Pos, len: Bytes) -> Cx<'_, E> {
+    /// The world, for the host's set-up.
+    pub(crate) fn world(&self) -> core::cell::RefMut<'_, World<E>> {
+        self.world.borrow_mut()
+    }
+    pub(crate) fn begin(
+        &self,
+        kind: OpKind,
+        task: TaskId,
+        file: FileId,
+        pos: Pos,
+        len: Bytes,
+    ) -> Cx<'_, E> {
         let mut world = self.world.borrow_mut();
         let op = OpId::new(world.next_op);
         world.next_op += 1;
@@ -254,7 +267,7 @@ impl<E: Env> Engine<E> {
     }
 }
 
-fn finish<E: Env>(cx: &Cx<'_, E>, result: Result<Bytes, Errno>) -> OpResult {
+pub(crate) fn finish<E: Env>(cx: &Cx<'_, E>, result: Result<Bytes, Errno>) -> OpResult {
     let result = OpResult(result);
     let op = cx.caller.op.expect("operations have a number");
     cx.with(|world| world.end_op(op, result));

@@ -19,12 +19,22 @@ pub enum Errno {
     NoMem,
     /// No space on the device.
     NoSpc,
+    /// No such place: a seek at or beyond EOF, or no data behind.
+    NxIo,
 }
 
 impl Errno {
     /// Every error.
-    pub const ALL: [Self; 7] =
-        [Self::Again, Self::Fault, Self::FBig, Self::Inval, Self::Io, Self::NoMem, Self::NoSpc];
+    pub const ALL: [Self; 8] = [
+        Self::Again,
+        Self::Fault,
+        Self::FBig,
+        Self::Inval,
+        Self::Io,
+        Self::NoMem,
+        Self::NoSpc,
+        Self::NxIo,
+    ];
     /// The error with this number.
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|errno| errno.number() == number)
@@ -33,6 +43,7 @@ impl Errno {
     pub const fn number(self) -> u8 {
         match self {
             Self::Io => 5,
+            Self::NxIo => 6,
             Self::Again => 11,
             Self::NoMem => 12,
             Self::Fault => 14,
@@ -51,6 +62,7 @@ impl Errno {
             Self::Io => "EIO",
             Self::NoMem => "ENOMEM",
             Self::NoSpc => "ENOSPC",
+            Self::NxIo => "ENXIO",
         }
     }
 }

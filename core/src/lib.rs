@@ -14,9 +14,11 @@ pub mod counters;
 pub mod device;
 pub mod engine;
 pub mod errno;
+pub mod fault;
 pub mod frames;
 pub mod fs;
 pub mod geometry;
+pub mod inner;
 pub mod iomap;
 pub mod ops;
 pub mod scenario;
@@ -24,7 +26,7 @@ pub mod scene;
 pub mod trace;
 pub mod units;
 pub mod world;
-mod writeback;
+pub mod writeback;
 
 /// Version of the engine, as written into traces.
 pub const ENGINE_VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -9,8 +9,10 @@ use crate::cache::folio::{Folio, FolioFlags, NO_IFS, Slab};
 use crate::cache::frame_alloc::{FrameAllocator, FramePolicy};
 use crate::cache::ifs::{Half, Ifs};
 use crate::cache::mapping::Mapping;
+use crate::cache::policy::FolioPolicy;
 use crate::counters::{Counter, Counters};
 use crate::errno::Errno;
+use crate::fault::Faults;
 use crate::frames::FrameStore;
 use crate::fs::{Provider, SpaceAllocator};
 use crate::geometry::Geometry;
@@ -23,7 +25,9 @@ use crate::trace::model::FileState;
 use crate::trace::rule::Rule;
 use crate::trace::sink::Sink;
 use crate::trace::step::{Context, Step};
-use crate::units::{BioId, BlockNo, Bytes, FileId, FileRange, FolioId, OpId, Pos, TaskId, Time};
+use crate::units::{
+    BioId, BlockNo, Bytes, FileId, FileRange, FolioId, OpId, PageIndex, Pos, TaskId, Time,
+};
 use std::collections::{BTreeMap, VecDeque};
 
 /// What a host chooses: where steps go, and who owns the memory of the cache.
@@ -50,6 +54,10 @@ pub struct Config {
     /// How far reads look ahead.
     pub readahead: ReadaheadLimits,
 }
+
+/// A device inside submission: takes the data of a bio at once, and may end it there. None: it goes
+/// to the host as an effect.
+pub type AtSubmit<F> = Box<dyn FnMut(&Bio, &mut F) -> Option<Result<(), Errno>>>;
 
 /// What the host must do.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -83,6 +91,8 @@ pub struct Inode {
     pub(crate) dirtied: Option<u64>,
     pub(crate) window: Window,
     pub(crate) memory_map: MemoryMap,
+    /// Where cyclic writeback goes on (`writeback_index`).
+    pub(crate) writeback_index: PageIndex,
 }
 
 /// Why a bio exists: decides what its completion does.
@@ -144,6 +154,9 @@ pub struct World<E: Env> {
     pub(crate) next_op: u32,
     pub(crate) next_flush: u32,
     pub(crate) dirty_clock: u64,
+    pub(crate) faults: Faults,
+    pub(crate) folio_policy: FolioPolicy,
+    pub(crate) at_submit: Option<AtSubmit<E::Frames>>,
     sink: E::Sink,
     pending: Vec<Delta>,
 }
@@ -170,6 +183,9 @@ impl<E: Env> World<E> {
             next_op: 0,
             next_flush: 0,
             dirty_clock: 0,
+            faults: Faults::default(),
+            folio_policy: FolioPolicy::Kernel,
+            at_submit: None,
             sink,
             pending: Vec::new(),
         }
@@ -335,6 +351,7 @@ impl<E: Env> World<E> {
             dirtied: None,
             window: Window::default(),
             memory_map: MemoryMap::default(),
+            writeback_index: PageIndex::ZERO,
         });
         self.note(DeltaKind::FileOpen, id.get(), 0, 0, 1);
         self.set_size(id, size);

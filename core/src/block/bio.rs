@@ -135,6 +135,8 @@ pub struct BioHead {
     pub dontcache: bool,
     /// It is about a block of the file system's own (`M`).
     pub meta: bool,
+    /// It begins at a boundary of the file system.
+    pub boundary: bool,
     /// Whose file.
     pub file: FileId,
 }
@@ -151,6 +153,7 @@ impl BioHead {
             shared: false,
             dontcache: false,
             meta: false,
+            boundary: false,
             file,
         }
     }
@@ -164,6 +167,7 @@ impl BioHead {
             | u64::from(self.shared) << 6
             | u64::from(self.dontcache) << 7
             | u64::from(self.meta) << 8
+            | u64::from(self.boundary) << 9
             | u64::from(self.file.get()) << 32
     }
     /// From a word; none for 0.
@@ -178,6 +182,7 @@ impl BioHead {
             shared: bit(6),
             dontcache: bit(7),
             meta: bit(8),
+            boundary: bit(9),
             file: FileId::new((word >> 32) as u32),
         })
     }

@@ -11,7 +11,7 @@ use crate::trace::rule::Rule;
 use crate::trace::sink::Sink;
 use crate::trace::step::Context;
 use crate::units::{BioId, Bytes, DevAddr, FolioId, Offset, Pos, TaskId};
-use crate::world::{BioEntry, Effect, Env, Purpose, World};
+use crate::world::{BioEntry, Caller, Effect, Env, Purpose, World};
 
 impl<E: Env> World<E> {
     pub(crate) fn bio(&self, id: BioId) -> &BioEntry {
@@ -130,6 +130,17 @@ impl<E: Env> World<E> {
         );
         let args = [u64::from(id.get()), bio.addr.get(), bio.len.get(), end.code()];
         self.step(Rule::BioSubmitted, args);
+        if let Some(mut device) = self.at_submit.take() {
+            let ended = device(&bio, &mut self.memory);
+            self.at_submit = Some(device);
+            if let Some(result) = ended {
+                let caller = self.caller;
+                self.caller = Caller { op: None, context: Context::Softirq, ..caller };
+                self.end_bio(id, result);
+                self.caller = caller;
+                return;
+            }
+        }
         self.effects.push_back(Effect::Submit(bio));
     }
     /// A bio ended: what waits for its bytes may go on.

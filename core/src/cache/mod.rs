@@ -6,3 +6,5 @@ pub mod ifs;
 mod index;
 mod life;
 pub mod mapping;
+pub mod policy;
+mod ranges;

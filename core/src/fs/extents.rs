@@ -10,18 +10,21 @@ use crate::errno::Errno;
 use crate::geometry::Geometry;
 use crate::iomap::{Intent, Iomap, MapType, Mapping};
 use crate::units::{FileRange, Pos};
+use std::collections::BTreeSet;
 
 /// Extents of one file.
 #[derive(Clone, Debug)]
 pub struct Extents {
     geometry: Geometry,
     map: ExtentMap,
+    /// Where an ioend must not go on.
+    boundaries: BTreeSet<Pos>,
 }
 
 impl Extents {
     /// A file without blocks.
     pub const fn new(geometry: Geometry) -> Self {
-        Self { geometry, map: ExtentMap::new(geometry) }
+        Self { geometry, map: ExtentMap::new(geometry), boundaries: BTreeSet::new() }
     }
     /// The extents.
     pub const fn map(&self) -> &ExtentMap {
@@ -30,6 +33,36 @@ impl Extents {
     /// The extents, to be changed.
     pub const fn map_mut(&mut self) -> &mut ExtentMap {
         &mut self.map
+    }
+    /// Writeback must not continue an ioend into the mapping that starts at `pos`.
+    pub fn set_boundary(&mut self, pos: Pos) {
+        self.boundaries.insert(pos);
+    }
+    /// Gives back what is only promised in a range (`xfs_bmap_punch_delalloc_range`); whether
+    /// anything was.
+    pub fn discard(&mut self, range: FileRange) -> bool {
+        let whole = self.geometry.block_range(range);
+        let mut at = whole.start();
+        let mut any = false;
+        while at < whole.end() {
+            let found = self.map.lookup(at, whole.end());
+            let part = found.range.intersect(FileRange::between(at, whole.end()));
+            if found.kind == MapType::Delalloc {
+                self.map.clear(part);
+                any = true;
+            }
+            at = part.end();
+        }
+        any
+    }
+    /// Cuts a mapping at the boundaries around `pos`.
+    fn cut(&self, map: Iomap, pos: Pos) -> Iomap {
+        let start = self.boundaries.range(map.range.start()..=pos).next_back().copied();
+        let end = self.boundaries.iter().find(|at| **at > pos).copied();
+        let from = start.unwrap_or(map.range.start());
+        let to = end.unwrap_or(map.range.end()).min(map.range.end());
+        let range = FileRange::between(from, to);
+        Iomap { range, addr: map.addr_of(from), boundary: start.is_some(), ..map }
     }
     /// A mapping that covers the start of `range`; a write over a hole reserves space
     /// (`xfs_buffered_write_iomap_begin`).
@@ -84,11 +117,11 @@ impl Extents {
     ) -> Result<(Iomap, Option<Allocated>), Errno> {
         let found = self.map.lookup(range.start(), range.end());
         if found.kind != MapType::Delalloc {
-            return Ok((found, None));
+            return Ok((self.cut(found, range.start()), None));
         }
         let addr = space.allocate(found.range.len())?;
         self.map.set(found.range, MapType::Unwritten, Some(addr));
         let got = self.map.lookup(range.start(), range.end());
-        Ok((got, Some(Allocated { range: found.range, addr })))
+        Ok((self.cut(got, range.start()), Some(Allocated { range: found.range, addr })))
     }
 }

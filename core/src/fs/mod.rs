@@ -115,6 +115,14 @@ impl Provider {
             Self::Scripted(fs) => fs.map_mut().convert(range),
         }
     }
+    /// Writeback gave up on a range: what was only promised to it is given back. Whether anything
+    /// was.
+    pub fn discard(&mut self, range: FileRange) -> bool {
+        match self {
+            Self::BlockDev(_) | Self::Scripted(_) => false,
+            Self::Extents(fs) => fs.discard(range),
+        }
+    }
     /// The bytes that live with the inode.
     pub fn inline_bytes(&self) -> &[u8] {
         match self {

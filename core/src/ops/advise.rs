@@ -46,7 +46,7 @@ pub(crate) async fn fadvise<E: Env>(
 
 impl<E: Env> World<E> {
     /// Drops the clean, unused folios that lie wholly in a range (`invalidate_mapping_pages`).
-    fn evict_range(&mut self, file: FileId, range: FileRange) {
+    pub(crate) fn evict_range(&mut self, file: FileId, range: FileRange) {
         let inside = |world: &Self, folio| {
             let whole = world.folio_range(folio);
             range.start() <= whole.start() && whole.end() <= range.end()

@@ -40,11 +40,19 @@ pub enum OpKind {
     Msync,
     /// Write a range back (`sync_file_range`).
     SyncRange,
+    /// Write dirty folios back, as the flusher does.
+    Writeback,
+    /// Fill the folios of a range.
+    Readahead,
+    /// Fill one folio.
+    ReadFolio,
+    /// Zero a range through the cache.
+    ZeroRange,
 }
 
 impl OpKind {
     /// Every kind, in the order of its code.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 15] = [
         Self::Pread,
         Self::Pwrite,
         Self::PwriteDsync,
@@ -56,6 +64,10 @@ impl OpKind {
         Self::MmapStore,
         Self::Msync,
         Self::SyncRange,
+        Self::Writeback,
+        Self::Readahead,
+        Self::ReadFolio,
+        Self::ZeroRange,
     ];
     /// The code in deltas; never 0.
     pub const fn code(self) -> u64 {
@@ -75,8 +87,11 @@ impl OpKind {
             | Self::MmapLoad
             | Self::MmapStore
             | Self::Msync
-            | Self::SyncRange => true,
-            Self::Fsync | Self::Fdatasync | Self::Syncfs => false,
+            | Self::SyncRange
+            | Self::Readahead
+            | Self::ReadFolio
+            | Self::ZeroRange => true,
+            Self::Fsync | Self::Fdatasync | Self::Syncfs | Self::Writeback => false,
         }
     }
     /// The name of the call.
@@ -93,6 +108,10 @@ impl OpKind {
             Self::MmapStore => "mmap store",
             Self::Msync => "msync",
             Self::SyncRange => "sync_file_range",
+            Self::Writeback => "writeback",
+            Self::Readahead => "readahead",
+            Self::ReadFolio => "read_folio",
+            Self::ZeroRange => "zero_range",
         }
     }
 }

@@ -5,6 +5,7 @@ use super::write::lock_folio;
 use crate::behaviour::{ReadFolioStep, ReadSubmission};
 use crate::block::bio::{BioEnd, BioHead, vecs_for};
 use crate::cache::folio::FolioFlags;
+use crate::cache::policy::FolioPolicy;
 use crate::counters::Counter;
 use crate::engine::{Cx, ReadFlags};
 use crate::errno::Errno;
@@ -81,9 +82,11 @@ async fn folios_for_read<E: Env>(
     loop {
         let batch = cx.with(|world| world.read_batch_at(file, index, end));
         let Some(last) = batch.last().copied() else {
-            if tried {
-                let folio = cx.with(|world| world.create_for_read(file, rest.start()))?;
-                read_batch(cx, file, &[folio], false).await;
+            let alone = |world: &mut World<E>| {
+                world.folio_policy != FolioPolicy::Kernel && world.config.readahead.window.is_zero()
+            };
+            if tried || cx.with(alone) {
+                create_and_read(cx, file, rest.start()).await?;
             } else {
                 sync_readahead(cx, file, index, end.since(index)).await;
             }
@@ -102,6 +105,70 @@ async fn folios_for_read<E: Env>(
             return Ok(batch);
         }
     }
+}
+
+/// Makes one folio for `pos` and fills it (`filemap_create_folio`).
+async fn create_and_read<E: Env>(cx: &Cx<'_, E>, file: FileId, pos: Pos) -> Result<(), Errno> {
+    let folio = cx.with(|world| world.create_for_read(file, pos))?;
+    fill_one(cx, file, folio).await
+}
+
+/// Fills a locked folio and waits for it; an error is the caller's (`filemap_read_folio`).
+async fn fill_one<E: Env>(cx: &Cx<'_, E>, file: FileId, folio: FolioId) -> Result<(), Errno> {
+    let index = cx.with(|world| world.folios.at(folio).index);
+    read_batch(cx, file, &[folio], false).await;
+    cx.wait(|world| (!world.is_locked_at(file, index, folio)).then_some(())).await;
+    cx.with(|world| {
+        let here = world.file(file).mapping.find(index) == Some(folio);
+        if here && world.has(folio, FolioFlags::UPTODATE) { Ok(()) } else { Err(Errno::Io) }
+    })
+}
+
+/// Makes the folio at `pos` uptodate, reading it if it is not.
+pub(crate) async fn read_one<E: Env>(cx: &Cx<'_, E>, file: FileId, pos: Pos) -> Result<(), Errno> {
+    let at = cx.with(|world| world.geometry().page_floor(pos));
+    loop {
+        let Some(folio) = cx.with(|world| world.file(file).mapping.find(at)) else {
+            return create_and_read(cx, file, pos).await;
+        };
+        if !lock_folio(cx, file, at, folio).await {
+            continue;
+        }
+        if cx.with(|world| world.has(folio, FolioFlags::UPTODATE)) {
+            cx.with(|world| world.unlock(folio));
+            return Ok(());
+        }
+        return fill_one(cx, file, folio).await;
+    }
+}
+
+/// Fills the folios of pages `[index, end)` in one batch, up to EOF. Cached ones are gone around,
+/// and each stretch between them is read by itself (`page_cache_ra_unbounded`).
+pub(crate) async fn read_range<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    index: PageIndex,
+    end: PageIndex,
+) {
+    let end = cx.with(|world| end.min(world.geometry().page_ceil(world.file(file).size)));
+    let mut batch: Vec<FolioId> = Vec::new();
+    let mut at = index;
+    while at < end {
+        let cached = |world: &mut World<E>| {
+            world.file(file).mapping.find(at).map(|folio| world.folios.at(folio).end_index())
+        };
+        if let Some(behind) = cx.with(cached) {
+            read_batch(cx, file, &batch, true).await;
+            batch.clear();
+            at = behind;
+            continue;
+        }
+        let pos = cx.with(|world| world.geometry().page_pos(at));
+        let Ok(folio) = cx.with(|world| world.create_for_read(file, pos)) else { break };
+        batch.push(folio);
+        at = cx.with(|world| world.folios.at(folio).end_index());
+    }
+    read_batch(cx, file, &batch, true).await;
 }
 
 /// Waits until what `part` wants of a folio is valid, reading it if nobody does; false if it left
@@ -218,11 +285,9 @@ impl<E: Env> World<E> {
         }
         batch
     }
-    /// Readahead brought nothing: one folio of the smallest order (`filemap_create_folio`).
+    /// Readahead brought nothing: one folio, as small as can be (`filemap_create_folio`).
     pub(crate) fn create_for_read(&mut self, file: FileId, pos: Pos) -> Result<FolioId, Errno> {
-        let geometry = self.geometry();
-        let order = geometry.min_order();
-        let index = crate::geometry::Geometry::align_index(geometry.page_floor(pos), order);
+        let (index, order) = self.read_place(file, self.geometry().page_floor(pos));
         let folio = self.add_folio(file, index, order)?;
         self.step(Rule::FolioMadeForRead, [u64::from(order.get()), index.get(), 0, 0]);
         Ok(folio)
@@ -420,6 +485,10 @@ impl<E: Env> World<E> {
         self.add_to_bio(id, folio, offset, run.len(), capacity)
             .expect("an empty bio takes one piece");
         self.step(Rule::ReadAdded, args);
-        fill.open = Some(OpenBio { id, capacity });
+        if self.behaviours().read_submission == ReadSubmission::Immediate {
+            self.submit_bio(id, BioEnd::LastRange);
+        } else {
+            fill.open = Some(OpenBio { id, capacity });
+        }
     }
 }

@@ -5,9 +5,11 @@ use crate::behaviour::{DirtyTracking, WriteChunk};
 use crate::block::bio::{BioEnd, BioHead, BioState};
 use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
+use crate::cache::policy::FolioPolicy;
 use crate::counters::Counter;
 use crate::engine::{Cx, WriteFlags};
 use crate::errno::Errno;
+use crate::fault::{FaultEffect, FaultPoint};
 use crate::frames::UserSource;
 use crate::iomap::{Intent, MapType, Mapping};
 use crate::trace::rule::Rule;
@@ -37,6 +39,9 @@ pub(crate) async fn pwrite<E: Env>(
         return Err(Errno::FBig);
     }
     let size = cx.with(|world| world.file(file).size);
+    if pos > size && flags.nowait {
+        return Err(Errno::Again);
+    }
     if pos > size {
         cx.with(|world| world.step(Rule::GapZeroed, [size.get(), pos.get(), 0, 0]));
         zero::zero_range(cx, file, FileRange::between(size, pos)).await?;
@@ -105,8 +110,7 @@ async fn write_mapping<E: Env>(
         if present.is_zero() {
             return Err(Errno::Fault);
         }
-        let Some(folio) = write_begin(cx, file, mapping, pos, (bytes, flags.dontcache)).await?
-        else {
+        let Some(folio) = write_begin(cx, file, mapping, pos, (bytes, flags)).await? else {
             return Ok(Progress::Stale);
         };
         let (copied, asked, accepted) = cx.with(|world| {
@@ -143,14 +147,14 @@ pub(crate) async fn write_begin<E: Env>(
     file: FileId,
     mapping: &Mapping,
     pos: Pos,
-    (bytes, dontcache): (Bytes, bool),
+    (bytes, flags): (Bytes, WriteFlags),
 ) -> Result<Option<FolioId>, Errno> {
-    let folio = get_folio(cx, file, pos, bytes, dontcache).await?;
+    let folio = get_folio(cx, file, pos, bytes, flags).await?;
     if !cx.with(|world| world.file(file).provider.is_valid(&mapping.iomap)) {
         cx.with(|world| world.unlock(folio));
         return Ok(None);
     }
-    match fill_edges(cx, mapping, folio, pos, bytes).await {
+    match fill_edges(cx, mapping, folio, pos, (bytes, flags.nowait)).await {
         Ok(()) => Ok(Some(folio)),
         Err(errno) => {
             cx.with(|world| {
@@ -169,25 +173,28 @@ async fn get_folio<E: Env>(
     file: FileId,
     pos: Pos,
     hint: Bytes,
-    dontcache: bool,
+    flags: WriteFlags,
 ) -> Result<FolioId, Errno> {
     loop {
         let index = cx.with(|world| world.geometry().page_floor(pos));
         let Some((folio, locked)) = cx.with(|world| world.find_and_try_lock(file, index)) else {
             return cx.with(|world| {
                 let folio = world.create_folio(file, index, hint)?;
-                if dontcache {
+                if flags.dontcache {
                     world.raise(folio, FolioFlags::DROPBEHIND);
                 }
                 Ok(folio)
             });
         };
+        if !locked && flags.nowait {
+            return Err(Errno::Again);
+        }
         if !locked && !lock_folio(cx, file, index, folio).await {
             continue;
         }
         wait_if_stable(cx, folio).await;
         cx.with(|world| {
-            if !dontcache {
+            if !flags.dontcache {
                 world.lower(folio, FolioFlags::DROPBEHIND);
             }
             let order = u64::from(world.folios.at(folio).order.get());
@@ -244,7 +251,7 @@ async fn fill_edges<E: Env>(
     mapping: &Mapping,
     folio: FolioId,
     pos: Pos,
-    bytes: Bytes,
+    (bytes, nowait): (Bytes, bool),
 ) -> Result<(), Errno> {
     let source = *mapping.source();
     let Some((write, mut at, end)) = cx.with(|world| world.edges_of(folio, pos, bytes)) else {
@@ -268,6 +275,9 @@ async fn fill_edges<E: Env>(
             cx.with(|world| world.zero_outside(folio, run, write));
             step(Rule::RunZeroed, source.kind.code());
         } else {
+            if nowait {
+                return Err(Errno::Again);
+            }
             step(Rule::RunRead, 0);
             let addr = source.addr_of(run.start()).ok_or(Errno::Io)?;
             read_run(cx, folio, run, addr).await?;
@@ -349,8 +359,13 @@ impl<E: Env> World<E> {
             WriteChunk::Page => Order::ZERO,
             WriteChunk::MaxOrder | WriteChunk::MappingMax => geometry.order_floor(hint),
         };
-        let index = crate::geometry::Geometry::align_index(index, geometry.min_order());
-        let order = self.order_that_fits(file, index, wanted);
+        let (index, order) = match self.folio_policy {
+            FolioPolicy::Kernel => {
+                let index = crate::geometry::Geometry::align_index(index, geometry.min_order());
+                (index, self.order_that_fits(file, index, wanted))
+            }
+            FolioPolicy::Fixed(order) => self.fixed_place(file, index, order, None),
+        };
         let folio = self.add_folio(file, index, order)?;
         let args = [u64::from(order.get()), index.get(), hint.get(), 0];
         self.step(Rule::FolioMade, args);
@@ -491,6 +506,29 @@ impl<E: Env> World<E> {
             }
         }
     }
+    /// The part of a range that a write can reserve: up to the block at which a fault is armed.
+    fn reservable(
+        &mut self,
+        file: FileId,
+        range: FileRange,
+        intent: Intent,
+    ) -> Result<FileRange, Errno> {
+        let geometry = self.geometry();
+        let found = self.file(file).provider.peek(range.start(), range.end());
+        if intent != Intent::Write || found.kind != MapType::Hole {
+            return Ok(range);
+        }
+        let blocks = geometry.block_range(range).intersect(found.range);
+        let Some((at, effect)) = self.faults.fire(FaultPoint::ReserveBlock, blocks) else {
+            return Ok(range);
+        };
+        let block = geometry.round_down_block(at);
+        match effect {
+            FaultEffect::Fails(errno) if block <= range.start() => Err(errno),
+            FaultEffect::Fails(_) => Ok(FileRange::between(range.start(), block)),
+            FaultEffect::Gives(_) => Ok(range),
+        }
+    }
     /// Asks the file system for a mapping.
     pub(crate) fn begin(
         &mut self,
@@ -499,6 +537,7 @@ impl<E: Env> World<E> {
         intent: Intent,
     ) -> Result<Mapping, Errno> {
         self.count(Counter::BeginCalls, 1);
+        let range = self.reservable(file, range, intent)?;
         let got = self.file_mut(file).provider.begin(range, intent);
         self.note_extents(file);
         if let Ok(mapping) = &got {

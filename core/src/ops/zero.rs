@@ -3,7 +3,7 @@
 
 use super::write::write_begin;
 use crate::cache::mapping::Tag;
-use crate::engine::Cx;
+use crate::engine::{Cx, WriteFlags};
 use crate::errno::Errno;
 use crate::iomap::{Intent, MapType};
 use crate::trace::rule::Rule;
@@ -11,12 +11,14 @@ use crate::units::{Bytes, FileId, FileRange, Offset, Pages};
 use crate::world::{Env, World};
 
 /// Zeroes `range` where it has data; holes and unwritten blocks read as zero already, unless the
-/// cache over them is dirty: then it is written first and the mapping asked for again.
+/// cache over them is dirty: then it is written first and the mapping asked for again. Tells whether
+/// anything was zeroed.
 pub(crate) async fn zero_range<E: Env>(
     cx: &Cx<'_, E>,
     file: FileId,
     range: FileRange,
-) -> Result<(), Errno> {
+) -> Result<bool, Errno> {
+    let mut zeroed = false;
     let mut flush = cx.with(|world| world.range_is_dirty(file, range));
     let mut at = range.start();
     while at < range.end() {
@@ -36,7 +38,9 @@ pub(crate) async fn zero_range<E: Env>(
             at = part.end();
             continue;
         }
-        let Some(folio) = write_begin(cx, file, &mapping, at, (part.len(), false)).await? else {
+        let Some(folio) =
+            write_begin(cx, file, &mapping, at, (part.len(), WriteFlags::default())).await?
+        else {
             continue;
         };
         at += cx.with(|world| {
@@ -49,8 +53,9 @@ pub(crate) async fn zero_range<E: Env>(
             world.step(Rule::Zeroed, [part.start().get(), len.get(), 0, 0]);
             len
         });
+        zeroed = true;
     }
-    Ok(())
+    Ok(zeroed)
 }
 
 impl<E: Env> World<E> {

@@ -119,6 +119,7 @@ impl Builder {
             shared: false,
             dontcache: false,
             meta: false,
+            boundary: false,
             file: FileId::new(0),
         };
         let addr = Sector::new(98_304).addr() + Bytes::new(pos);

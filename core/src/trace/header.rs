@@ -1,8 +1,8 @@
 //! What a trace says about the run it came from.
 
 use crate::behaviour::{
-    Behaviours, DirtyTracking, IoSizeClamp, ReadFolioStep, ReadSubmission, ReadaheadRules,
-    WriteChunk,
+    Behaviours, ClearRounding, DirtyTracking, IoSizeClamp, IoendMerge, ReadFolioStep,
+    ReadSubmission, ReadaheadRules, WriteChunk,
 };
 use crate::geometry::Geometry;
 
@@ -34,7 +34,7 @@ pub struct Header {
 
 impl Header {
     /// The switches by name and value.
-    pub fn switches(&self) -> [(&'static str, &'static str); 6] {
+    pub fn switches(&self) -> [(&'static str, &'static str); 8] {
         let Behaviours {
             dirty_tracking,
             write_chunk,
@@ -42,6 +42,8 @@ impl Header {
             readahead_rules,
             read_folio_step,
             read_submission,
+            clear_rounding,
+            ioend_merge,
         } = self.behaviours;
         [
             ("dirty_tracking", dirty_tracking.name()),
@@ -50,6 +52,8 @@ impl Header {
             ("readahead_rules", readahead_rules.name()),
             ("read_folio_step", read_folio_step.name()),
             ("read_submission", read_submission.name()),
+            ("clear_rounding", clear_rounding.name()),
+            ("ioend_merge", ioend_merge.name()),
         ]
     }
     /// Sets one switch by name and value; the error names what was expected.
@@ -82,10 +86,15 @@ impl Header {
             "read_submission" => {
                 pick(&mut all.read_submission, ReadSubmission::ALL, ReadSubmission::name, value)
             }
+            "clear_rounding" => {
+                pick(&mut all.clear_rounding, ClearRounding::ALL, ClearRounding::name, value)
+            }
+            "ioend_merge" => pick(&mut all.ioend_merge, IoendMerge::ALL, IoendMerge::name, value),
             _ => {
                 return Err(format!(
                     "no switch `{name}`: expected dirty_tracking, write_chunk, io_size_clamp, \
-                     readahead_rules, read_folio_step or read_submission"
+                     readahead_rules, read_folio_step, read_submission, clear_rounding or \
+                     ioend_merge"
                 ));
             }
         };

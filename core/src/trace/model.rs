@@ -137,6 +137,10 @@ impl FolioState {
             self.flags().has(FolioFlags::DIRTY) && self.is_asked(at)
         }
     }
+    /// The dirty bit of block `at`, whatever the folio's own flag says.
+    pub fn dirty_bit(&self, at: u32) -> bool {
+        self.dirty.get(at)
+    }
     /// Whether block `at` is being written though nobody changed it.
     pub fn is_waste(&self, at: u32) -> bool {
         self.waste.get(at)

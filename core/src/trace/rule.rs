@@ -92,6 +92,10 @@ rules! {
     ReadEnds = 19, Function, "folio_end_read", "read of the folio at {0x} ends, uptodate: {1}";
     /// A read copies bytes out.
     CopiedOut = 20, Function, "filemap_read", "{1b} from {0x} copied to the application";
+    /// The folio was in the cache when the run began.
+    FolioSeeded = 70, Function, "start", "folio of order {0} at page {1}: in the cache from the start";
+    /// Bits of a byte range were changed by themselves.
+    BitsChanged = 71, Function, "iomap_clear_range_dirty", "bits of {2b} from byte {1} of the folio at {0x} change";
     /// Writeback takes a folio.
     WritebackFolio = 21, Function, "writeback_iter", "folio of {1b} at {0x} is dirty: taken, its dirty mark cleared for I/O";
     /// The folio lies beyond EOF.

@@ -7,6 +7,7 @@ use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
 use crate::counters::Counter;
 use crate::errno::Errno;
+use crate::fault::{FaultEffect, FaultPoint};
 use crate::iomap::{Iomap, MapType};
 use crate::trace::rule::Rule;
 use crate::units::{BioId, Bytes, DevAddr, FileId, FileRange, FolioId, Offset, Pos};
@@ -37,6 +38,7 @@ impl<E: Env> World<E> {
             Err(errno) => {
                 let args = [run.start().get(), u64::from(errno.number()), 0, 0];
                 self.step(Rule::MappingFailed, args);
+                self.discard_folio(id, run.start());
                 return Err(errno);
             }
         };
@@ -46,15 +48,43 @@ impl<E: Env> World<E> {
         let (Some(addr), MapType::Mapped | MapType::Unwritten) =
             (map.addr_of(run.start()), map.kind)
         else {
-            self.require(map.kind == MapType::Hole, 27, run.start());
+            if map.kind != MapType::Hole {
+                return self.refuse_mapping(id, &map, run.start());
+            }
             self.step(Rule::HoleSkipped, [piece.start().get(), piece.len().get(), 0, 0]);
             return Ok(Piece { len: piece.len(), added: false });
         };
-        self.add_to_ioend(ctx, id, piece, (&map, addr), end);
+        self.add_to_ioend(ctx, id, piece, (&map, addr), end)?;
         Ok(Piece { len: piece.len(), added: true })
+    }
+    /// Writeback met a promise, or bytes that live with the inode: the kernel warns and gives up.
+    fn refuse_mapping(&mut self, id: FolioId, map: &Iomap, pos: Pos) -> Result<Piece, Errno> {
+        let injected = self.faults.gave(map.kind);
+        self.require(injected, 27, pos);
+        let args = [pos.get(), u64::from(Errno::Io.number()), 0, 0];
+        self.step(Rule::MappingFailed, args);
+        self.discard_folio(id, pos);
+        Err(Errno::Io)
+    }
+    /// What was reserved for a folio from `pos` on is given back: it will not be written
+    /// (`xfs_discard_folio`).
+    fn discard_folio(&mut self, id: FolioId, pos: Pos) {
+        let range = FileRange::between(pos, self.folio_range(id).end());
+        let file = self.folios.at(id).file();
+        if self.file_mut(file).provider.discard(range) {
+            self.note_extents(file);
+            self.step(Rule::Released, [range.start().get(), range.len().get(), 0, 0]);
+        }
     }
     fn map_for_writeback(&mut self, file: FileId, run: FileRange) -> Result<Iomap, Errno> {
         self.count(Counter::BeginCalls, 1);
+        let fault = self.faults.fire(FaultPoint::MapBlocks, run);
+        if let Some((_, FaultEffect::Fails(errno))) = fault {
+            return Err(errno);
+        }
+        if let Some((_, FaultEffect::Gives(kind))) = fault {
+            return Ok(Iomap::plain(run, kind, None, 0));
+        }
         let World { files, config, .. } = self;
         let got = files[file.get() as usize].provider.writeback_map(run, &mut config.space);
         self.note_extents(file);
@@ -77,11 +107,10 @@ impl<E: Env> World<E> {
         piece: FileRange,
         (map, addr): (&Iomap, DevAddr),
         end: Pos,
-    ) {
+    ) -> Result<(), Errno> {
         let offset = Offset::ZERO + piece.start().since(self.folio_pos(id));
         let (first, stop) = self.blocks_touched(offset, piece.len());
         let asked = self.asked_bytes(id, first, stop);
-        self.mark_waste(id, first, stop);
         let args = |extra| [piece.start().get(), piece.len().get(), addr.get(), extra];
         let joined = match ctx.open {
             Some(open) => self
@@ -91,6 +120,7 @@ impl<E: Env> World<E> {
         };
         match joined {
             Ok(()) => {
+                self.mark_waste(id, first, stop);
                 let open = ctx.open.expect("joined it");
                 self.grow_io_size(open, piece.len(), end);
                 self.step(Rule::IoendJoins, args(0));
@@ -98,6 +128,10 @@ impl<E: Env> World<E> {
             Err(why) => {
                 if let Some(open) = ctx.open.take() {
                     self.submit_bio(open, why);
+                }
+                let fault = self.faults.fire(FaultPoint::AllocIoend, piece);
+                if let Some((_, FaultEffect::Fails(errno))) = fault {
+                    return Err(errno);
                 }
                 let head = BioHead {
                     op: BioOp::Write,
@@ -108,8 +142,10 @@ impl<E: Env> World<E> {
                     shared: map.shared,
                     dontcache: self.has(id, FolioFlags::DROPBEHIND),
                     meta: false,
+                    boundary: map.boundary && piece.start() == map.range.start(),
                     file: ctx.walk.file,
                 };
+                self.mark_waste(id, first, stop);
                 let bio = self.new_bio(head, addr, crate::world::Purpose::Ioend);
                 self.add_to_bio(bio, id, offset, piece.len(), MAX_VECS)
                     .expect("an empty bio takes one piece");
@@ -120,6 +156,7 @@ impl<E: Env> World<E> {
             }
         }
         self.count(Counter::CleanWritten, piece.len().saturating_sub(asked).get());
+        Ok(())
     }
     /// Whether a piece may join the open ioend, and if not, why (`iomap_can_add_to_ioend`).
     fn can_add(
@@ -189,6 +226,14 @@ impl<E: Env> World<E> {
         let bio = &self.bio(id).bio;
         let (file, pos, len, io_size) = (bio.head.file, bio.pos, bio.len, bio.io_size);
         let unwritten = bio.head.unwritten;
+        let range = FileRange::between(pos, pos + len);
+        let result = match result {
+            Ok(()) if unwritten => match self.faults.fire(FaultPoint::ConvertUnwritten, range) {
+                Some((_, FaultEffect::Fails(errno))) => Err(errno),
+                Some((_, FaultEffect::Gives(_))) | None => Ok(()),
+            },
+            ended => ended,
+        };
         if let Err(errno) = result {
             let inode = self.file_mut(file);
             inode.errors += 1;
@@ -196,7 +241,7 @@ impl<E: Env> World<E> {
             self.step(Rule::ErrorRecorded, [u64::from(errno.number()), pos.get(), 0, 0]);
             return;
         }
-        if unwritten && self.file_mut(file).provider.convert(FileRange::between(pos, pos + len)) {
+        if unwritten && self.file_mut(file).provider.convert(range) {
             self.note_extents(file);
             self.step(Rule::Converted, [pos.get(), len.get(), 0, 0]);
         }

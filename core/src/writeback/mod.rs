@@ -2,6 +2,7 @@
 
 mod folio;
 mod ioend;
+pub mod merge;
 
 use crate::block::bio::BioEnd;
 use crate::cache::folio::FolioFlags;
@@ -47,14 +48,29 @@ pub(crate) struct Ctx {
 /// Writes the dirty folios of a range in ascending order (`iomap_writepages` over
 /// `writeback_iter`).
 pub(crate) async fn write_pages<E: Env>(cx: &Cx<'_, E>, walk: Walk) -> Result<(), Errno> {
+    write_some(cx, walk, &mut i64::MAX.clone(), false).await
+}
+
+/// As [`write_pages`], with a budget of pages that ends a walk which need not write everything, and
+/// cyclic: from where the last cyclic walk ended, never around in one call.
+pub(crate) async fn write_some<E: Env>(
+    cx: &Cx<'_, E>,
+    walk: Walk,
+    budget: &mut i64,
+    cyclic: bool,
+) -> Result<(), Errno> {
     let tag = if walk.mode == SyncMode::All { Tag::ToWrite } else { Tag::Dirty };
-    let (mut index, end) = cx.with(|world| world.start_walk(&walk));
+    let (mut index, end) = cx.with(|world| world.start_walk(&walk, cyclic));
+    let mut goes_on = PageIndex::ZERO;
     let mut ctx = Ctx { walk, open: None, folios: 0 };
     let mut result = Ok(());
     while let Some(folio) =
         cx.with(|world| world.file(walk.file).mapping.next_tagged(tag, index, end))
     {
-        let at = cx.with(|world| world.folios.at(folio).index);
+        let (at, pages) = cx.with(|world| {
+            let folio = world.folios.at(folio);
+            (folio.index, folio.order.pages().get().cast_signed())
+        });
         index = cx.with(|world| world.folios.at(folio).end_index());
         if !lock_folio(cx, walk.file, at, folio).await {
             continue;
@@ -64,7 +80,9 @@ pub(crate) async fn write_pages<E: Env>(cx: &Cx<'_, E>, walk: Walk) -> Result<()
         }
         let one = cx.with(|world| world.writeback_folio(&mut ctx, folio));
         result = result.and(one);
-        if result.is_err() && walk.mode == SyncMode::None {
+        *budget -= pages;
+        if walk.mode == SyncMode::None && (result.is_err() || *budget <= 0) {
+            goes_on = index;
             break;
         }
     }
@@ -73,6 +91,9 @@ pub(crate) async fn write_pages<E: Env>(cx: &Cx<'_, E>, walk: Walk) -> Result<()
             world.submit_bio(open, BioEnd::LastRange);
         }
         let inode = world.file_mut(walk.file);
+        if cyclic {
+            inode.writeback_index = goes_on;
+        }
         if !inode.mapping.tagged(Tag::Dirty) {
             inode.dirtied = None;
         }
@@ -105,9 +126,13 @@ async fn ready_to_write<E: Env>(cx: &Cx<'_, E>, walk: &Walk, folio: FolioId) -> 
 }
 
 impl<E: Env> World<E> {
-    fn start_walk(&mut self, walk: &Walk) -> (PageIndex, PageIndex) {
+    fn start_walk(&mut self, walk: &Walk, cyclic: bool) -> (PageIndex, PageIndex) {
         let geometry = self.geometry();
-        let first = geometry.page_floor(walk.range.start());
+        let first = if cyclic {
+            self.file(walk.file).writeback_index
+        } else {
+            geometry.page_floor(walk.range.start())
+        };
         let end = geometry.page_ceil(walk.range.end());
         if walk.mode == SyncMode::All {
             self.file_mut(walk.file).mapping.tag_for_writeback(first, end);

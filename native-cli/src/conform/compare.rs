@@ -20,6 +20,8 @@ pub(super) enum Kind {
     GuestFoliosAdded,
     GuestIomap,
     GuestFaultIn,
+    /// A thing that a bug case expects.
+    Bug(&'static str),
 }
 
 impl Kind {
@@ -49,6 +51,7 @@ impl Kind {
             Self::GuestFoliosAdded => "guest_folios_added",
             Self::GuestIomap => "guest_iomap",
             Self::GuestFaultIn => "guest_faultin",
+            Self::Bug(name) => name,
         }
     }
     /// The golden's names for what may be unstable about it.
@@ -59,7 +62,11 @@ impl Kind {
             Self::Bios | Self::ReadsBeforeModify => &["bios", "bios_by_file_offset"],
             Self::FoliosAdded => &["folios_added"],
             Self::Readahead => &["readahead"],
-            Self::GuestBios | Self::GuestFoliosAdded | Self::GuestIomap | Self::GuestFaultIn => &[],
+            Self::GuestBios
+            | Self::GuestFoliosAdded
+            | Self::GuestIomap
+            | Self::GuestFaultIn
+            | Self::Bug(_) => &[],
         }
     }
 }
@@ -82,6 +89,16 @@ pub(super) struct Verdict {
 }
 
 impl Verdict {
+    /// One field that is a value.
+    pub(super) fn value(&mut self, kind: Kind, step: usize, expected: Value, got: Value) {
+        let counts = self.by_kind.entry(kind).or_default();
+        counts.0 += 1;
+        if expected == got {
+            counts.1 += 1;
+        } else {
+            self.differences.push(Difference { kind, step, expected, got });
+        }
+    }
     /// Compares one list of one step.
     pub(super) fn field(&mut self, kind: Kind, step: usize, expected: &[Value], got: &[Value]) {
         if expected.is_empty() && got.is_empty() {
@@ -158,7 +175,8 @@ fn settle(rows: &mut [Value], note: &Unstable, kind: Kind) {
         | Kind::GuestBios
         | Kind::GuestFoliosAdded
         | Kind::GuestIomap
-        | Kind::GuestFaultIn => &[],
+        | Kind::GuestFaultIn
+        | Kind::Bug(_) => &[],
     };
     for field in &note.fields {
         let Some(at) = names.iter().position(|name| name == field) else { continue };
@@ -220,7 +238,8 @@ fn list(lists: &Lists, kind: Kind) -> &[Value] {
         | Kind::GuestBios
         | Kind::GuestFoliosAdded
         | Kind::GuestIomap
-        | Kind::GuestFaultIn => &[],
+        | Kind::GuestFaultIn
+        | Kind::Bug(_) => &[],
     }
 }
 

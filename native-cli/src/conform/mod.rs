@@ -1,5 +1,6 @@
 //! `folioscope conform`: runs the engine on what real kernels did, and compares.
 
+mod bugs;
 mod compare;
 mod execute;
 mod golden;
@@ -115,6 +116,9 @@ fn run_file(path: &Path, known: &Known) -> Outcome<Vec<Case>> {
     if guests::is_file(&value) {
         return guests::run(&value, known)
             .map_err(|why| Failure::usage(format!("{}: {why}", path.display())));
+    }
+    if bugs::is_list(&value) {
+        return Ok(bugs::run_list(&value, known));
     }
     if let Some(what) = golden::other_format(&value) {
         return Ok(vec![Case::skipped(stem, what)]);

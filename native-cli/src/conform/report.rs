@@ -13,6 +13,8 @@ enum Status {
     Differ,
     Listed,
     Skipped(String),
+    /// The file does not say what it should.
+    Unreadable(String),
     /// Entries of the list of known differences that agree now.
     Stale(Vec<String>),
 }
@@ -31,6 +33,15 @@ impl Case {
     pub(super) fn skipped(id: String, why: impl Into<String>) -> Self {
         let status = Status::Skipped(why.into());
         Self { id, status, by_kind: BTreeMap::new(), first: None, left_out: None }
+    }
+    pub(super) fn unreadable(id: String, why: String) -> Self {
+        Self {
+            id,
+            status: Status::Unreadable(why),
+            by_kind: BTreeMap::new(),
+            first: None,
+            left_out: None,
+        }
     }
     pub(super) fn compared(id: String, verdict: Verdict, known: &Known) -> Self {
         let Verdict { by_kind, differences } = verdict;
@@ -62,6 +73,7 @@ impl Case {
             Status::Differ | Status::Stale(_) => "differ",
             Status::Listed => "listed",
             Status::Skipped(_) => "skipped",
+            Status::Unreadable(_) => "unreadable",
         }
     }
     fn to_json(&self) -> Value {
@@ -79,7 +91,7 @@ impl Case {
             })),
         });
         match &self.status {
-            Status::Skipped(why) => out["why"] = json!(why),
+            Status::Skipped(why) | Status::Unreadable(why) => out["why"] = json!(why),
             Status::Stale(entries) => out["listed_but_agrees"] = json!(entries),
             Status::Agree | Status::Differ | Status::Listed => {}
         }
@@ -94,6 +106,7 @@ impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (compared, agree) = self.fields();
         match (&self.status, &self.first) {
+            (Status::Unreadable(why), _) => write!(f, "{}: cannot be read: {why}", self.id),
             (Status::Skipped(why), _) => write!(f, "{}: skipped: needs {why}", self.id),
             (Status::Stale(entries), _) => write!(
                 f,
@@ -161,6 +174,17 @@ impl Report {
     }
     /// Fails if a case differs that is not listed, or a listed one agrees.
     pub(super) fn verdict(&self) -> Outcome<()> {
+        let unreadable = self.cases.iter().find_map(|case| match &case.status {
+            Status::Unreadable(why) => Some(format!("case {}: {why}", case.id)),
+            Status::Agree
+            | Status::Differ
+            | Status::Listed
+            | Status::Skipped(_)
+            | Status::Stale(_) => None,
+        });
+        if let Some(why) = unreadable {
+            return Err(Failure::usage(why));
+        }
         match self.count("differ") {
             0 => Ok(()),
             n => Err(Failure::check(format!(
@@ -183,12 +207,10 @@ impl fmt::Display for Report {
             self.count("listed"),
             self.count("skipped"),
         )?;
-        let rows: Vec<String> = Kind::ALL
+        let rows: Vec<String> = self
+            .by_kind()
             .iter()
-            .filter_map(|kind| {
-                let (compared, agree) = *self.by_kind().get(kind)?;
-                Some(format!("  {:20} {agree} of {compared}", kind.name()))
-            })
+            .map(|(kind, (compared, agree))| format!("  {:20} {agree} of {compared}", kind.name()))
             .collect();
         f.write_str(&rows.join("\n"))
     }

@@ -162,7 +162,11 @@ fn act(golden: &Golden, op: &Op, off: u64, rep: u64) -> Result<Act, String> {
         "pwrite" => Act::Write {
             range: range(off, op.len)?,
             byte: byte_of(op.fill, rep),
-            flags: WriteFlags { dsync: has("dsync"), dontcache: has("dontcache") },
+            flags: WriteFlags {
+                dsync: has("dsync"),
+                dontcache: has("dontcache"),
+                ..WriteFlags::default()
+            },
         },
         "pread" => Act::Read(range(off, op.len)?, ReadFlags { dontcache: has("dontcache") }),
         "fadvise" => {

@@ -46,6 +46,7 @@ fn bio(id: u32, op: BioOp, addr: u64, parts: &[(u64, u64, u64)]) -> Bio {
         shared: false,
         dontcache: false,
         meta: false,
+        boundary: false,
         file: FileId::new(0),
     };
     Bio {

@@ -1,0 +1,137 @@
+//! Entry points that no application has: parts of the kernel that call each other, called by
+//! themselves, and what a host sets up before a run. For cases that check one mechanism.
+
+use crate::cache::policy::FolioPolicy;
+use crate::engine::{Engine, finish};
+use crate::errno::Errno;
+use crate::fault::Fault;
+use crate::ops::OpKind;
+use crate::ops::OpResult;
+use crate::units::{Bytes, FileId, FileRange, Order, PageIndex, Pos, TaskId};
+use crate::world::{AtSubmit, Env};
+use crate::writeback::{self, SyncMode, Walk};
+
+/// What a writeback is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WritebackArgs {
+    /// Everything that was dirty when it began, going on after errors; else as much as goes without
+    /// waiting.
+    pub all: bool,
+    /// Pages that may be written, where not everything must be; none = no limit.
+    pub budget: Option<i64>,
+    /// Goes on where the last cyclic one ended.
+    pub cyclic: bool,
+}
+
+impl<E: Env> Engine<E> {
+    /// Says how orders of folios are chosen.
+    pub fn set_folio_policy(&self, policy: FolioPolicy) {
+        self.world().folio_policy = policy;
+    }
+    /// Puts a device inside submission.
+    pub fn set_at_submit(&self, device: AtSubmit<E::Frames>) {
+        self.world().at_submit = Some(device);
+    }
+    /// Arms these faults and gives back those that were armed, with how often they fired.
+    pub fn replace_faults(&self, faults: Vec<Fault>) -> Vec<Fault> {
+        self.world().faults.replace(faults)
+    }
+    /// Sets the size that the device has recorded.
+    pub fn set_disk_size(&self, file: FileId, size: Pos) {
+        self.world().set_disk_size(file, size);
+    }
+    /// Puts a folio into the cache, as if it had been there before: a pair (uptodate, dirty) for
+    /// each block, and its bytes. False if a page of it is cached or there is no memory.
+    pub fn seed(
+        &self,
+        file: FileId,
+        index: PageIndex,
+        order: Order,
+        bits: &[(bool, bool)],
+        bytes: &[u8],
+    ) -> bool {
+        self.world().seed_folio(file, index, order, bits, bytes)
+    }
+    /// Where cyclic writeback goes on.
+    pub fn writeback_index(&self, file: FileId) -> PageIndex {
+        self.world().file(file).writeback_index
+    }
+    /// Says where cyclic writeback goes on.
+    pub fn set_writeback_index(&self, file: FileId, index: PageIndex) {
+        self.world().file_mut(file).writeback_index = index;
+    }
+
+    /// Writes dirty folios without waiting for their end (`iomap_writepages`); its result, and what
+    /// is left of the budget.
+    pub async fn writeback(
+        &self,
+        task: TaskId,
+        file: FileId,
+        args: WritebackArgs,
+    ) -> (OpResult, i64) {
+        let cx = self.begin(OpKind::Writeback, task, file, Pos::ZERO, Bytes::ZERO);
+        let mode = if args.all { SyncMode::All } else { SyncMode::None };
+        let range = FileRange::between(Pos::ZERO, Pos::new(crate::units::MAX_POS));
+        let walk = Walk { file, range, mode, worker: false };
+        let mut left = args.budget.unwrap_or(i64::MAX);
+        let cyclic = args.cyclic;
+        let result = writeback::write_some(&cx, walk, &mut left, cyclic).await;
+        (finish(&cx, result.map(|()| Bytes::ZERO)), left)
+    }
+    /// Fills the missing folios of a range in one batch (`iomap_readahead`).
+    pub async fn readahead(&self, task: TaskId, file: FileId, range: FileRange) -> OpResult {
+        let cx = self.begin(OpKind::Readahead, task, file, range.start(), range.len());
+        let (first, end) = cx.with(|world| {
+            let geometry = world.geometry();
+            (geometry.page_floor(range.start()), geometry.page_ceil(range.end()))
+        });
+        crate::ops::read::read_range(&cx, file, first, end).await;
+        finish(&cx, Ok(Bytes::ZERO))
+    }
+    /// Makes the folio at `pos` uptodate by a read of its own (`iomap_read_folio`).
+    pub async fn read_folio(&self, task: TaskId, file: FileId, pos: Pos) -> OpResult {
+        let cx = self.begin(OpKind::ReadFolio, task, file, pos, Bytes::ZERO);
+        let result = crate::ops::read::read_one(&cx, file, pos).await;
+        finish(&cx, result.map(|()| Bytes::ZERO))
+    }
+    /// Zeroes a range through the cache (`iomap_zero_range`); also whether anything was zeroed.
+    pub async fn zero_range(
+        &self,
+        task: TaskId,
+        file: FileId,
+        range: FileRange,
+    ) -> (OpResult, bool) {
+        let cx = self.begin(OpKind::ZeroRange, task, file, range.start(), range.len());
+        let result = crate::ops::zero::zero_range(&cx, file, range).await;
+        let zeroed = result.unwrap_or(false);
+        (finish(&cx, result.map(|_| Bytes::ZERO)), zeroed)
+    }
+    /// The next data, or the next hole, from `pos` on.
+    pub fn seek(&self, file: FileId, pos: Pos, data: bool) -> Result<Pos, Errno> {
+        self.world().seek(file, pos, data)
+    }
+    /// Drops the clean, unused folios that lie wholly in a range.
+    pub fn evict(&self, file: FileId, range: FileRange) {
+        self.world().evict_range(file, range);
+    }
+    /// Marks the cached blocks of a range and their folios dirty, without a reservation.
+    pub fn mark_dirty(&self, file: FileId, range: FileRange) {
+        self.world().mark_dirty(file, range);
+    }
+    /// Sets or clears bits of one cached folio: of the blocks that bytes `[at, at + len)` of the
+    /// folio at `pos` make, rounded as the kernel does.
+    pub fn change_bits(&self, file: FileId, pos: Pos, part: (u64, u64), change: BitChange) {
+        self.world().change_bits(file, pos, part, change);
+    }
+}
+
+/// A change of block bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BitChange {
+    /// Set dirty (`iomap_set_range_dirty`).
+    SetDirty,
+    /// Clear dirty (`iomap_clear_range_dirty`).
+    ClearDirty,
+    /// Set uptodate (`iomap_set_range_uptodate`).
+    SetUptodate,
+}

@@ -1,0 +1,266 @@
+//! The device of a case: real bytes, bios in the order of submission, and who ends them when.
+
+use super::words::Dir;
+use folioscope_core::block::bio::{Bio, BioOp};
+use folioscope_core::engine::Engine;
+use folioscope_core::errno::Errno;
+use folioscope_core::frames::{FrameStore, HeapFrames};
+use folioscope_core::units::BioId;
+use folioscope_core::world::{AtSubmit, Effect, Env};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::future::Future;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+
+const CHUNK: u64 = 4096;
+
+/// Bytes of a device.
+#[derive(Clone)]
+pub(super) struct Disk {
+    stale: u8,
+    chunks: BTreeMap<u64, Vec<u8>>,
+}
+
+impl Disk {
+    /// A device on which `stale` was everywhere.
+    pub(super) const fn new(stale: u8) -> Self {
+        Self { stale, chunks: BTreeMap::new() }
+    }
+    pub(super) fn write(&mut self, at: u64, bytes: &[u8]) {
+        let mut done = 0;
+        while done < bytes.len() {
+            let addr = at + done as u64;
+            let offset = (addr % CHUNK) as usize;
+            let len = (CHUNK as usize - offset).min(bytes.len() - done);
+            let stale = self.stale;
+            let chunk =
+                self.chunks.entry(addr / CHUNK).or_insert_with(|| vec![stale; CHUNK as usize]);
+            chunk[offset..offset + len].copy_from_slice(&bytes[done..done + len]);
+            done += len;
+        }
+    }
+    pub(super) fn read(&self, at: u64, to: &mut [u8]) {
+        let mut done = 0;
+        while done < to.len() {
+            let addr = at + done as u64;
+            let offset = (addr % CHUNK) as usize;
+            let len = (CHUNK as usize - offset).min(to.len() - done);
+            let part = &mut to[done..done + len];
+            match self.chunks.get(&(addr / CHUNK)) {
+                Some(chunk) => part.copy_from_slice(&chunk[offset..offset + len]),
+                None => part.fill(self.stale),
+            }
+            done += len;
+        }
+    }
+}
+
+/// A bio as it was handed on.
+#[derive(Clone, Debug)]
+pub(super) struct Sent {
+    pub(super) op: usize,
+    pub(super) dir: Dir,
+    pub(super) addr: u64,
+    pub(super) len: u64,
+    pub(super) pos: u64,
+    pub(super) io_size: u64,
+    pub(super) unwritten: bool,
+    pub(super) shared: bool,
+    pub(super) boundary: bool,
+}
+
+/// A fault of the device.
+#[derive(Clone, Debug)]
+pub(super) struct BioFault {
+    /// Fails in submission, and only the bio that starts there; else a write that covers the byte.
+    pub(super) at_submit: bool,
+    pub(super) op: Option<usize>,
+    pub(super) until_op: Option<usize>,
+    pub(super) addr: Option<u64>,
+    pub(super) errno: Errno,
+    pub(super) left: Option<u32>,
+}
+
+impl BioFault {
+    fn fires(&mut self, op: usize, bio: &Bio) -> bool {
+        let (start, end) = (bio.addr.get(), bio.end().get());
+        let placed = match self.addr {
+            None => true,
+            Some(addr) if self.at_submit => addr == start,
+            Some(addr) => start <= addr && addr < end,
+        };
+        let meant = self.at_submit || bio.head.op == BioOp::Write;
+        let now = self.op.is_none_or(|of| of == op) && self.until_op.is_none_or(|to| op <= to);
+        if !(placed && meant && now) || self.left == Some(0) {
+            return false;
+        }
+        self.left = self.left.map(|left| left - 1);
+        true
+    }
+}
+
+/// A bio in flight.
+struct Flight {
+    bio: Bio,
+    data: Vec<u8>,
+    result: Result<(), Errno>,
+    /// Held until somebody completes this label.
+    label: Option<String>,
+}
+
+/// The device and what is known of its bios.
+pub(super) struct Port {
+    pub(super) disk: Disk,
+    pub(super) sent: Vec<Sent>,
+    pub(super) faults: Vec<BioFault>,
+    /// Bios end inside submission.
+    pub(super) at_submit: bool,
+    /// The operation that runs, and the label under which its bios are held.
+    pub(super) op: usize,
+    pub(super) hold: Option<String>,
+    flights: VecDeque<Flight>,
+}
+
+pub(super) type Shared = Rc<RefCell<Port>>;
+
+impl Port {
+    pub(super) fn new(disk: Disk, faults: Vec<BioFault>, at_submit: bool) -> Self {
+        let (sent, flights) = (Vec::new(), VecDeque::new());
+        Self { disk, sent, faults, at_submit, op: 0, hold: None, flights }
+    }
+    fn submit(&mut self, bio: &Bio, frames: &mut HeapFrames) -> Option<Result<(), Errno>> {
+        let dir = if bio.head.op == BioOp::Read { Dir::Read } else { Dir::Write };
+        self.sent.push(Sent {
+            op: self.op,
+            dir,
+            addr: bio.addr.get(),
+            len: bio.len.get(),
+            pos: bio.pos.get(),
+            io_size: bio.io_size.get(),
+            unwritten: bio.head.unwritten,
+            shared: bio.head.shared,
+            boundary: bio.head.boundary,
+        });
+        let op = self.op;
+        let mut result = Ok(());
+        if let Some(fault) = self.faults.iter_mut().find_map(|fault| {
+            let fires = fault.fires(op, bio);
+            fires.then_some((fault.at_submit, fault.errno))
+        }) {
+            if fault.0 {
+                return Some(Err(fault.1));
+            }
+            result = Err(fault.1);
+        }
+        let data = if dir == Dir::Write { gather(frames, bio) } else { Vec::new() };
+        let flight = Flight { bio: bio.clone(), data, result, label: self.hold.clone() };
+        if self.at_submit && self.hold.is_none() {
+            self.carry_out(&flight, frames);
+            return Some(result);
+        }
+        self.flights.push_back(flight);
+        None
+    }
+    fn carry_out(&mut self, flight: &Flight, frames: &mut HeapFrames) {
+        if flight.result.is_err() {
+            return;
+        }
+        match flight.bio.head.op {
+            BioOp::Write => self.disk.write(flight.bio.addr.get(), &flight.data),
+            BioOp::Read => {
+                let mut at = flight.bio.addr;
+                for vec in &flight.bio.vecs {
+                    let to = frames.bytes_mut(vec.pfn, vec.offset, vec.len);
+                    self.disk.read(at.get(), to);
+                    at += vec.len;
+                }
+            }
+        }
+    }
+    /// Forgets what is in flight: the machine crashed.
+    pub(super) fn crash(&mut self) {
+        self.flights.clear();
+    }
+}
+
+fn gather(frames: &HeapFrames, bio: &Bio) -> Vec<u8> {
+    let mut data = Vec::with_capacity(bio.len.get() as usize);
+    for vec in &bio.vecs {
+        data.extend_from_slice(frames.bytes(vec.pfn, vec.offset, vec.len));
+    }
+    data
+}
+
+/// The device as the engine's submission sees it.
+pub(super) fn at_submit(port: &Shared) -> AtSubmit<HeapFrames> {
+    let port = Rc::clone(port);
+    Box::new(move |bio, frames| port.borrow_mut().submit(bio, frames))
+}
+
+/// Ends the oldest bio that has this label; false if there is none.
+pub(super) fn complete_one<E: Env<Frames = HeapFrames>>(
+    engine: &Engine<E>,
+    port: &Shared,
+    label: Option<&str>,
+) -> bool {
+    let (id, result): (BioId, _) = {
+        let mut port = port.borrow_mut();
+        let at = port.flights.iter().position(|flight| flight.label.as_deref() == label);
+        let Some(flight) = at.and_then(|at| port.flights.remove(at)) else { return false };
+        engine.with_frames(|frames| port.carry_out(&flight, frames));
+        (flight.bio.id, flight.result)
+    };
+    engine.handle_bio_end(id, result);
+    true
+}
+
+/// The operation waits for something that nobody will do.
+pub(super) struct Hangs;
+
+/// Runs an operation to its end, and then what it left in flight unless that is held.
+pub(super) fn drive<E: Env<Frames = HeapFrames>, T>(
+    engine: &Engine<E>,
+    port: &Shared,
+    op: impl Future<Output = T>,
+) -> Result<T, Hangs> {
+    let mut op = pin!(op);
+    let mut cx = Context::from_waker(Waker::noop());
+    loop {
+        let polled = op.as_mut().poll(&mut cx);
+        let flushed = take_effects(engine);
+        match polled {
+            Poll::Ready(out) => {
+                settle(engine, port);
+                return Ok(out);
+            }
+            Poll::Pending if flushed || complete_one(engine, port, None) => {}
+            Poll::Pending => return Err(Hangs),
+        }
+    }
+}
+
+/// Ends what is in flight and not held.
+pub(super) fn settle<E: Env<Frames = HeapFrames>>(engine: &Engine<E>, port: &Shared) {
+    take_effects(engine);
+    while complete_one(engine, port, None) {
+        take_effects(engine);
+    }
+}
+
+/// Takes what the engine asks for: bios are known from submission, a flush ends at once. Whether
+/// there was a flush.
+fn take_effects<E: Env>(engine: &Engine<E>) -> bool {
+    let mut flushed = false;
+    while let Some(effect) = engine.poll_effect() {
+        match effect {
+            Effect::Submit(_) => {}
+            Effect::Flush(id) | Effect::SetSize(id, _, _) => {
+                engine.handle_flush_end(id, Ok(()));
+                flushed = true;
+            }
+        }
+    }
+    flushed
+}

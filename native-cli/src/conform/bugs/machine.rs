@@ -1,0 +1,393 @@
+//! One case on the engine: its start state, and what is seen while it runs.
+
+use super::device::{self, BioFault, Disk, Port, Shared};
+use super::format::{Cached, Completion, Extent, FaultAt, FaultWords, Fills, ReadSubmit, Scenario};
+use super::watch::{Seen, Watch};
+use super::words::{ALLOC, ExtentKind};
+use folioscope_core::behaviour::{Behaviours, Profile, ReadSubmission};
+use folioscope_core::cache::folio::FolioFlags;
+use folioscope_core::cache::frame_alloc::FramePolicy;
+use folioscope_core::cache::policy::FolioPolicy;
+use folioscope_core::counters::{Counter, Counters};
+use folioscope_core::engine::Engine;
+use folioscope_core::errno::Errno;
+use folioscope_core::fault::{Fault, FaultEffect, FaultPoint};
+use folioscope_core::frames::{FrameStore, HeapFrames};
+use folioscope_core::fs::extents::Extents;
+use folioscope_core::fs::{Provider, SpaceAllocator};
+use folioscope_core::geometry::Geometry;
+use folioscope_core::iomap::MapType;
+use folioscope_core::ops::readahead::ReadaheadLimits;
+use folioscope_core::trace::timeline::Recording;
+use folioscope_core::units::{Bytes, DevAddr, FileId, FileRange, Offset, Order, PageIndex, Pos};
+use folioscope_core::world::{Config, Env};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+pub(super) struct Traced;
+
+impl Env for Traced {
+    type Sink = Recording;
+    type Frames = HeapFrames;
+}
+
+/// The one file of a case.
+pub(super) const FILE: FileId = FileId::new(0);
+
+/// Largest file whose bytes are looked at.
+pub(super) const MAX_FILE: u64 = 256 << 20;
+
+/// A fault of the engine, with what it has left.
+struct EngineFault {
+    words: FaultWords,
+    fault: Fault,
+}
+
+/// An engine with its device, and what was seen of both.
+pub(super) struct Machine {
+    pub(super) engine: Engine<Traced>,
+    pub(super) geometry: Geometry,
+    pub(super) port: Shared,
+    pub(super) watch: Watch,
+    pub(super) seen: Seen,
+    faults: Vec<EngineFault>,
+    config: Config,
+    policy: FolioPolicy,
+    /// Counters of engines before a crash, and what setting up counted.
+    before: Vec<Counters>,
+    seeded: u64,
+}
+
+pub(super) fn errno_of(name: &str) -> Option<Errno> {
+    Errno::ALL.into_iter().find(|errno| errno.name() == name)
+}
+
+pub(super) const fn map_type(kind: ExtentKind) -> MapType {
+    match kind {
+        ExtentKind::Mapped => MapType::Mapped,
+        ExtentKind::Unwritten => MapType::Unwritten,
+        ExtentKind::Hole => MapType::Hole,
+        ExtentKind::Delalloc => MapType::Delalloc,
+        ExtentKind::Inline => MapType::Inline,
+    }
+}
+
+/// `[off, off + len)` of a file.
+pub(super) fn range_of(off: u64, len: u64) -> FileRange {
+    let end = off.saturating_add(len).min(folioscope_core::units::MAX_POS);
+    FileRange::between(Pos::new(off.min(end)), Pos::new(end))
+}
+
+fn geometry_of(scenario: &Scenario) -> Result<(Geometry, Order), String> {
+    let page = scenario.page.unwrap_or(4096);
+    let block = scenario.bs.ok_or("the scenario lacks bs")?;
+    let cached = scenario.cache.first().map_or(0, |cached| cached.order);
+    let wanted = scenario.folio_order.unwrap_or(cached);
+    let large = scenario.large_folios.unwrap_or(wanted > 0);
+    let least = (block / page.max(1)).max(1).ilog2() as u8;
+    let largest = scenario.cache.iter().map(|cached| cached.order).max().unwrap_or(0);
+    let max = if large { wanted.max(least) } else { least };
+    let order = Order::new(max);
+    Geometry::new(Bytes::new(page), Bytes::new(block), Order::new(max.max(largest)))
+        .map(|geometry| (geometry, order))
+        .map_err(|error| error.to_string())
+}
+
+impl Machine {
+    pub(super) fn new(scenario: &Scenario, profile: Profile) -> Result<Self, String> {
+        let (geometry, order) = geometry_of(scenario)?;
+        let mut behaviours = profile.behaviours;
+        if scenario.read_submit == ReadSubmit::Immediate {
+            behaviours.read_submission = ReadSubmission::Immediate;
+        }
+        let config = Config {
+            geometry,
+            behaviours,
+            stable_writes: false,
+            frames: FramePolicy::Scattered,
+            space: SpaceAllocator::new(DevAddr::new(ALLOC), None),
+            readahead: ReadaheadLimits::new(geometry, Bytes::new(scenario.ra_bytes), Bytes::ZERO),
+        };
+        let size = scenario.i_size.unwrap_or(0);
+        let mut disk = Disk::new(scenario.dev_stale_fill.map_or(0, |fill| fill.0));
+        let mut extents = Extents::new(geometry);
+        let tail = scenario.tail_fill.map_or(0, |fill| fill.0);
+        for extent in &scenario.extents {
+            place(&mut extents, &mut disk, extent, (size, tail), geometry)?;
+        }
+        let (engine_faults, bio_faults) = faults_of(&scenario.faults)?;
+        let at_submit = scenario.completion == Completion::AtSubmit;
+        let port = Rc::new(RefCell::new(Port::new(disk, bio_faults, at_submit)));
+        let policy = FolioPolicy::Fixed(order);
+        let mut machine = Self {
+            engine: Engine::new(
+                config.clone(),
+                HeapFrames::new(geometry.page_size()),
+                Recording::default(),
+            ),
+            geometry,
+            port,
+            watch: Watch::new(geometry),
+            seen: Seen::default(),
+            faults: engine_faults,
+            config,
+            policy,
+            before: Vec::new(),
+            seeded: 0,
+        };
+        let disk_size = scenario.disk_size.unwrap_or(size);
+        machine.open(size, disk_size, Provider::Extents(extents));
+        for cached in &scenario.cache {
+            machine.seed(cached)?;
+        }
+        machine.seeded = machine.engine.counters().get(Counter::FoliosCreated);
+        machine.engine.set_writeback_index(FILE, PageIndex::new(scenario.writeback_index));
+        machine.follow();
+        Ok(machine)
+    }
+    fn open(&mut self, size: u64, disk_size: u64, provider: Provider) {
+        self.engine.open(Pos::new(size), provider);
+        self.engine.set_disk_size(FILE, Pos::new(disk_size));
+        self.engine.set_folio_policy(self.policy);
+        self.engine.set_at_submit(device::at_submit(&self.port));
+    }
+    fn seed(&mut self, cached: &Cached) -> Result<(), String> {
+        let geometry = self.geometry;
+        let order = Order::new(cached.order);
+        let (size, page) = (geometry.folio_size(order).get(), geometry.page_size().get());
+        let blocks = size.div_ceil(geometry.block_size().get()) as usize;
+        let bits = |bits: &[bool], what: &str| {
+            if bits.len() == blocks {
+                return Ok(());
+            }
+            Err(format!(
+                "the folio cached at {} has {blocks} blocks, {what} {}",
+                cached.off,
+                bits.len()
+            ))
+        };
+        bits(&cached.uptodate.0, "uptodate")?;
+        bits(&cached.dirty.0, "dirty")?;
+        if !cached.off.is_multiple_of(size) {
+            return Err(format!("the folio cached at {} is not aligned to its order", cached.off));
+        }
+        let mut bytes = vec![0; size as usize];
+        match &cached.fill {
+            None => {}
+            Some(Fills::One(fill)) => bytes.fill(fill.0),
+            Some(Fills::Runs(runs)) => {
+                for (off, len, fill) in runs {
+                    let start = off.saturating_sub(cached.off).min(size) as usize;
+                    let end =
+                        off.saturating_add(*len).saturating_sub(cached.off).min(size) as usize;
+                    bytes[start..end.max(start)].fill(fill.0);
+                }
+            }
+        }
+        let pairs: Vec<(bool, bool)> =
+            cached.uptodate.0.iter().copied().zip(cached.dirty.0.iter().copied()).collect();
+        let index = PageIndex::new(cached.off / page);
+        if self.engine.seed(FILE, index, order, &pairs, &bytes) {
+            return Ok(());
+        }
+        Err(format!("the folio cached at {} overlaps another one", cached.off))
+    }
+    /// Reads the trace to its end.
+    pub(super) fn follow(&mut self) {
+        let Self { engine, watch, seen, .. } = self;
+        engine.look(|world| watch.follow(world.sink(), seen));
+    }
+    /// The switches of this run.
+    pub(super) const fn behaviours(&self) -> Behaviours {
+        self.config.behaviours
+    }
+    /// Arms the faults of an operation, or takes back what is left of them.
+    pub(super) fn arm(&mut self, op: usize, on: bool) {
+        let meant = |words: &FaultWords| {
+            words.op.is_none_or(|of| of == op) && words.until_op.is_none_or(|to| op <= to)
+        };
+        let mine: Vec<usize> =
+            (0..self.faults.len()).filter(|at| meant(&self.faults[*at].words)).collect();
+        if on {
+            self.engine.replace_faults(mine.iter().map(|at| self.faults[*at].fault).collect());
+            return;
+        }
+        let back = self.engine.replace_faults(Vec::new());
+        for (at, fault) in mine.into_iter().zip(back) {
+            self.faults[at].fault = fault;
+        }
+    }
+    /// How often faults of writeback's mapping call fired.
+    pub(super) fn map_faults(&self) -> u64 {
+        let of_maps = self.faults.iter().filter(|one| one.fault.point == FaultPoint::MapBlocks);
+        of_maps.map(|one| u64::from(one.fault.fired)).sum()
+    }
+    /// The value of a counter over the whole case.
+    pub(super) fn counter(&self, counter: Counter) -> u64 {
+        let earlier: u64 = self.before.iter().map(|counters| counters.get(counter)).sum();
+        let all = earlier + self.engine.counters().get(counter);
+        if counter == Counter::FoliosCreated { all - self.seeded } else { all }
+    }
+    /// Loses the cache and all that is not on the device, and opens the file again.
+    pub(super) fn crash(&mut self) {
+        self.follow();
+        self.port.borrow_mut().crash();
+        let (size, _) = self.sizes();
+        let disk_size = self.sizes().1;
+        let provider = self.engine.with_provider(FILE, |provider| {
+            provider.discard(range_of(0, size.max(1 << 50)));
+            provider.clone()
+        });
+        // Space that was given out stays given out.
+        let used = self.extents().iter().filter_map(|row| row.3.map(|addr| addr + row.1)).max();
+        if let Some(end) = used {
+            self.config.space.skip_to(DevAddr::new(end));
+        }
+        self.before.push(self.engine.counters());
+        let frames = HeapFrames::new(self.geometry.page_size());
+        self.engine = Engine::new(self.config.clone(), frames, Recording::default());
+        self.watch = Watch::new(self.geometry);
+        self.open(disk_size, disk_size, provider);
+        self.follow();
+    }
+    /// `i_size` and the size that the device has recorded.
+    pub(super) fn sizes(&self) -> (u64, u64) {
+        let file = self.watch.model.file(FILE);
+        file.map_or((0, 0), |file| (file.size().get(), file.disk_size().get()))
+    }
+    /// Every extent: offset, length, type, address.
+    pub(super) fn extents(&self) -> Vec<(u64, u64, MapType, Option<u64>)> {
+        let geometry = self.geometry;
+        self.engine.with_provider(FILE, |provider| {
+            let all = provider.extents(geometry).into_iter();
+            all.map(|map| {
+                let addr = map.addr.map(DevAddr::get);
+                (map.range.start().get(), map.range.len().get(), map.kind, addr)
+            })
+            .collect()
+        })
+    }
+    /// Bytes of blocks that are allocated or promised.
+    pub(super) fn taken(&self) -> u64 {
+        self.extents().iter().map(|row| row.1).sum()
+    }
+    /// The bytes that the device would give for a file of `size` bytes.
+    pub(super) fn device_bytes(&self, size: u64) -> Vec<u8> {
+        let mut out = vec![0; size as usize];
+        let port = self.port.borrow();
+        for (off, len, kind, addr) in self.extents() {
+            let (start, end) = (off.min(size) as usize, (off + len).min(size) as usize);
+            if let (MapType::Mapped, Some(addr)) = (kind, addr) {
+                port.disk.read(addr, &mut out[start..end]);
+            }
+        }
+        out
+    }
+    /// Cached blocks that are valid: offset, whether dirty, bytes.
+    pub(super) fn cached_blocks(&self) -> Vec<(u64, bool, Vec<u8>)> {
+        let geometry = self.geometry;
+        let block = geometry.block_size();
+        let mut out = Vec::new();
+        for (_, folio) in self.watch.model.folios() {
+            let start = geometry.page_pos(folio.place().index).get();
+            let all = folio.flags().has(FolioFlags::UPTODATE);
+            for at in 0..folio.blocks() {
+                if !(all || folio.is_uptodate(at)) {
+                    continue;
+                }
+                let offset = Offset::new(u64::from(at) * block.get());
+                let bytes = self
+                    .engine
+                    .with_frames(|frames| frames.bytes(folio.pfn(), offset, block).to_vec());
+                let dirty = folio.flags().has(FolioFlags::DIRTY) && folio.is_dirty(at);
+                out.push((start + offset.get(), dirty, bytes));
+            }
+        }
+        out.sort_by_key(|block| block.0);
+        out
+    }
+    /// The bytes of the file: from the cache where it is valid, else as the mapping says.
+    pub(super) fn file_bytes(&self) -> Vec<u8> {
+        let size = self.sizes().0;
+        let mut out = self.device_bytes(size);
+        for (off, _, bytes) in self.cached_blocks() {
+            let (start, end) = (off.min(size), (off + bytes.len() as u64).min(size));
+            out[start as usize..end as usize].copy_from_slice(&bytes[..(end - start) as usize]);
+        }
+        out
+    }
+}
+
+/// Puts an extent of the start state into the list and its bytes onto the device.
+fn place(
+    extents: &mut Extents,
+    disk: &mut Disk,
+    extent: &Extent,
+    (size, tail): (u64, u8),
+    geometry: Geometry,
+) -> Result<(), String> {
+    let range = range_of(extent.file_off, extent.len);
+    if geometry.block_range(range) != range {
+        return Err(format!("the extent at {} is finer than a block", extent.file_off));
+    }
+    if extent.len > MAX_FILE {
+        return Err(format!("an extent of {} bytes is more than is laid out", extent.len));
+    }
+    if extent.boundary {
+        extents.set_boundary(range.start());
+    }
+    if extent.kind == ExtentKind::Hole {
+        return Ok(());
+    }
+    let addr = extent.dev_off.map(DevAddr::new);
+    extents.map_mut().set(range, map_type(extent.kind), addr);
+    if let Some(at) = extent.dev_off {
+        let fill = extent.fill.map_or(0, |fill| fill.0);
+        let inside = size.saturating_sub(extent.file_off).min(extent.len);
+        disk.write(at, &vec![fill; inside as usize]);
+        disk.write(at + inside, &vec![tail; (extent.len - inside) as usize]);
+    }
+    Ok(())
+}
+
+/// Faults of the engine and of the device; those of user memory belong to their operations.
+fn faults_of(all: &[FaultWords]) -> Result<(Vec<EngineFault>, Vec<BioFault>), String> {
+    let (mut engine, mut bios) = (Vec::new(), Vec::new());
+    for words in all {
+        let errno = words.err.as_deref().map(|name| {
+            errno_of(name).ok_or_else(|| format!("the error {name} is not one of the engine's"))
+        });
+        let errno = errno.transpose()?;
+        let point = match words.at {
+            FaultAt::ReserveBlock => FaultPoint::ReserveBlock,
+            FaultAt::MapBlocks => FaultPoint::MapBlocks,
+            FaultAt::AllocIoend => FaultPoint::AllocIoend,
+            FaultAt::ConvertUnwritten => FaultPoint::ConvertUnwritten,
+            FaultAt::Submit | FaultAt::WriteBio => {
+                bios.push(BioFault {
+                    at_submit: words.at == FaultAt::Submit,
+                    op: words.op,
+                    until_op: words.until_op,
+                    addr: words.dev_off,
+                    errno: errno.unwrap_or(Errno::Io),
+                    left: words.times.0,
+                });
+                continue;
+            }
+            FaultAt::CopyFromUser | FaultAt::FaultIn | FaultAt::InvalidateFolio => continue,
+        };
+        let effect = match words.returns {
+            Some(kind) => FaultEffect::Gives(map_type(kind)),
+            None => FaultEffect::Fails(errno.unwrap_or(Errno::Io)),
+        };
+        let fault = Fault {
+            point,
+            at: words.file_off.map(Pos::new),
+            effect,
+            times: words.times.0,
+            fired: 0,
+        };
+        engine.push(EngineFault { words: words.clone(), fault });
+    }
+    Ok((engine, bios))
+}

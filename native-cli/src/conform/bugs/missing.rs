@@ -1,0 +1,116 @@
+//! What a case needs that is not executed yet, by name.
+
+use super::format::{
+    Act, CaseKind, FaultAt, FaultWords, Fs, Op, RawCase, Scenario, StripeAlignment,
+};
+use super::machine::{MAX_FILE, errno_of};
+use super::words::ExtentKind;
+
+/// The first thing that is missing.
+pub(super) fn missing(case: &RawCase, scenario: &Scenario) -> Option<String> {
+    let kind = match case.kind {
+        CaseKind::Engine | CaseKind::Unit => None,
+        CaseKind::Node => Some("f2fs nodes"),
+        CaseKind::Fio => Some("fio jobs of the cases"),
+        CaseKind::Import => Some("the import of traces"),
+    };
+    let fs = match case.fs {
+        Fs::Generic | Fs::Xfs | Fs::None => None,
+        Fs::Ext2 => Some("the file system ext2"),
+        Fs::F2fs => Some("the file system f2fs"),
+        Fs::Gfs2 => Some("the file system gfs2"),
+        Fs::Zonefs => Some("the file system zonefs"),
+        Fs::Blockdev => Some("the file system blockdev"),
+    };
+    if let Some(what) = kind.or(fs) {
+        return Some(what.to_owned());
+    }
+    let bad_op = scenario.ops.iter().find_map(|op| op_missing(op, case, scenario));
+    (!scenario.schedule.is_empty())
+        .then(|| "a schedule".to_owned())
+        .or(bad_op)
+        .or_else(|| key_missing(scenario).map(str::to_owned))
+        .or_else(|| scenario.faults.iter().find_map(|fault| fault_missing(fault, &case.profile)))
+}
+
+#[allow(clippy::wildcard_enum_match_arm, reason = "all others are missing")]
+fn op_missing(op: &Op, case: &RawCase, scenario: &Scenario) -> Option<String> {
+    let unit = case.kind == CaseKind::Unit;
+    let reach = match &op.act {
+        Act::Pread { off, len }
+        | Act::ZeroRangeCore { off, len }
+        | Act::Pwrite { off, len, .. } => off.saturating_add(*len),
+        Act::Pwritev { off, iov } => iov.iter().fold(*off, |end, iov| end.saturating_add(iov.len)),
+        Act::Fsync {}
+        | Act::Writeback { .. }
+        | Act::Complete { .. }
+        | Act::Evict { .. }
+        | Act::CrashRemount { .. }
+        | Act::SnapshotDisk { .. }
+        | Act::SeekData { .. }
+        | Act::SeekHole { .. }
+        | Act::Readahead { .. }
+        | Act::ReadFolio { .. }
+        | Act::MarkDirty { .. } => 0,
+        Act::SetDirtyRange { .. }
+        | Act::ClearDirtyRange { .. }
+        | Act::SetUptodateRange { .. }
+        | Act::SortAndMergeIoends {}
+            if unit =>
+        {
+            0
+        }
+        _ => return Some(format!("the operation {}", op.name)),
+    };
+    if matches!(op.act, Act::ZeroRangeCore { .. })
+        && matches!(case.profile.as_str(), "linux-5.15" | "linux-6.1" | "linux-6.6")
+        && (!scenario.cache.is_empty() || scenario.ops.len() > 1)
+    {
+        return Some("zeroing as before linux-6.12".to_owned());
+    }
+    (reach > MAX_FILE).then(|| format!("a file of more than {MAX_FILE} bytes"))
+}
+
+fn key_missing(scenario: &Scenario) -> Option<&'static str> {
+    let extents = &scenario.extents;
+    let stripes = scenario.behaviours.as_ref().and_then(|all| all.stripe_alignment);
+    let list = [
+        (scenario.sub_block_extents, "extents finer than a block"),
+        (scenario.source_file.is_some(), "a second file"),
+        (scenario.cow_extsize > 0 || !scenario.cow_reservation.is_empty(), "a CoW fork"),
+        (scenario.preallocation > 0, "preallocation"),
+        (scenario.free_blocks.is_some(), "a limit of free blocks"),
+        (scenario.zone.is_some(), "a zone"),
+        (scenario.f2fs_mode.is_some(), "f2fs modes"),
+        (!scenario.metadata.is_empty(), "metadata reads"),
+        (stripes == Some(StripeAlignment::Iomap), "stripe alignment in iomap"),
+        (
+            scenario.ra_bytes > 0 && large(scenario),
+            "readahead windows with folios of a given order",
+        ),
+        (extents.iter().any(|extent| extent.shared), "shared extents"),
+        (extents.iter().any(|extent| extent.kind == ExtentKind::Inline), "inline data"),
+        (scenario.i_size > Some(MAX_FILE), "a larger file than is laid out"),
+    ];
+    list.into_iter().find_map(|(there, what)| there.then_some(what))
+}
+
+/// Whether folios may be larger than the smallest.
+fn large(scenario: &Scenario) -> bool {
+    let order = scenario.folio_order.unwrap_or(0);
+    let least = scenario.bs.unwrap_or(0) / scenario.page.unwrap_or(4096).max(1);
+    scenario.large_folios.unwrap_or(order > 0) && 1 << order > least.max(1)
+}
+
+fn fault_missing(fault: &FaultWords, profile: &str) -> Option<String> {
+    if fault.returns == Some(ExtentKind::Delalloc) && !matches!(profile, "linux-7.3" | "next") {
+        return Some(format!("what writeback of {profile} does with a delalloc mapping"));
+    }
+    if fault.at == FaultAt::InvalidateFolio {
+        return Some("the fault invalidate_folio".to_owned());
+    }
+    let err = fault.err.as_deref()?;
+    let user = matches!(fault.at, FaultAt::CopyFromUser | FaultAt::FaultIn);
+    let known = if user { err == "EFAULT" } else { errno_of(err).is_some() };
+    (!known).then(|| format!("the error {err} at this fault"))
+}
