@@ -11,8 +11,8 @@ use crate::units::{Bytes, FileId, FileRange, Offset, Pages};
 use crate::world::{Env, World};
 
 /// Zeroes `range` where it has data; holes and unwritten blocks read as zero already, unless the
-/// cache over them is dirty: then it is written first and the mapping asked for again. Tells whether
-/// anything was zeroed.
+/// cache over them is dirty: then it is written first and the mapping asked for again. Tells
+/// whether anything was zeroed.
 pub(crate) async fn zero_range<E: Env>(
     cx: &Cx<'_, E>,
     file: FileId,
