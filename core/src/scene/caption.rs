@@ -71,20 +71,24 @@ pub fn evidence(header: &Header) -> String {
         Source::Real(what) => format!("real I/O on {what}"),
     };
     let profile = Profile::named(&header.profile);
-    let known = profile.map_or_else(
-        || header.profile.clone(),
-        |profile| format!("rules of {}: {}", profile.name, profile.evidence.words()),
-    );
     let base = profile.map_or_else(Behaviours::default, |profile| profile.behaviours);
     let plain = Header { behaviours: base, ..header.clone() };
-    let mut words = vec![source, known];
-    for (now, then) in header.switches().iter().zip(plain.switches()) {
-        if *now != then {
-            words.push(format!("{} = {}", now.0, now.1));
+    let changed: Vec<String> = header
+        .switches()
+        .iter()
+        .zip(plain.switches())
+        .filter(|(now, then)| *now != then)
+        .map(|(now, _)| format!("{} = {}", now.0, now.1))
+        .collect();
+    // What was seen of a kernel says nothing of the same rules with one changed.
+    let known = match profile {
+        None => header.profile.clone(),
+        Some(profile) if changed.is_empty() => {
+            format!("rules of {}: {}", profile.name, profile.evidence.words())
         }
-    }
-    words.push(format!("folioscope {}", header.engine));
-    words.join(" \u{b7} ")
+        Some(profile) => format!("rules of {} but for {}", profile.name, changed.join(", ")),
+    };
+    [source, known, format!("folioscope {}", header.engine)].join(" \u{b7} ")
 }
 
 /// The shape of a state in a box of 16 pixels, for a legend outside of the picture.

@@ -10,7 +10,11 @@ use yew::{Html, classes, html};
 /// The question, its answers, and what they come to.
 pub(crate) fn question(link: &Link, state: &State) -> Html {
     match &state.open {
-        Open::Lesson { lesson, answer, stop } => asked(link, lesson, *answer, *stop),
+        Open::Lesson { lesson, answer, stop } => {
+            // The figure stands beside its proof, not before it and not elsewhere.
+            let proven = state.session.at() == lesson.stops[*stop].at;
+            asked(link, lesson, *answer, (*stop, proven))
+        }
         Open::File { name } => {
             let runs: Vec<&str> = state.session.runs().iter().map(Run::name).collect();
             html! {
@@ -23,7 +27,12 @@ pub(crate) fn question(link: &Link, state: &State) -> Html {
     }
 }
 
-fn asked(link: &Link, lesson: &Lesson, answer: Option<Answer>, stop: usize) -> Html {
+fn asked(
+    link: &Link,
+    lesson: &Lesson,
+    answer: Option<Answer>,
+    (stop, proven): (usize, bool),
+) -> Html {
     let chip = |(choice, words): (Answer, String)| {
         let given = answer == Some(choice);
         html! {
@@ -49,7 +58,7 @@ fn asked(link: &Link, lesson: &Lesson, answer: Option<Answer>, stop: usize) -> H
                 }
             </div>
             <p id="verdict" class="verdict">
-                if answer.is_some() { <strong class="figure">{ lesson.factor() }</strong> }
+                if answer.is_some() && proven { <strong class="figure">{ lesson.factor() }</strong> }
                 <span id="sentence">{ sentence }</span>
             </p>
         </section>

@@ -26,17 +26,25 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
 }
 
 fn total(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, y: Fx) {
-    let all = &frame.runs[run].now.tallies;
-    let sum = |of: fn(&Tally) -> u32| all.values().map(|tally| u64::from(of(tally))).sum::<u64>();
+    let now = &frame.runs[run].now;
+    let segments = frame.file.segments();
+    let shown = |block: u64| {
+        let pos = block * now.cache.block;
+        segments.iter().any(|segment| segment.start <= pos && pos < segment.end)
+    };
+    let sum = |of: fn(&Tally) -> u32| {
+        let inside = now.tallies.iter().filter(|(block, _)| shown(**block));
+        inside.map(|(_, tally)| u64::from(of(tally))).sum::<u64>()
+    };
     let (written, wasted) = (sum(|tally| tally.written), sum(|tally| tally.wasted));
     let edges = frame.edges();
     let place = [(px(frame.x0), y, Anchor::Start)];
     if wasted == 0 {
-        let text = format!("{} written", plural(written, "block"));
+        let text = plural(written, "block write");
         canvas.label(id(run, "tallyname", 0, 0), Style::Tick, edges, &place, &[&text]);
         return;
     }
-    let text = format!("{} written, {} of them clean", plural(written, "block"), grouped(wasted));
+    let text = format!("{}, {} of clean blocks", plural(written, "block write"), grouped(wasted));
     canvas.label(id(run, "tallyname", 0, 0), Style::WasteWords, edges, &place, &[&text]);
 }
 
