@@ -100,7 +100,7 @@ pub struct Inode {
 pub(crate) enum Purpose {
     /// Fills folios that are locked until it ends.
     ReadFolio,
-    /// A writer waits for it.
+    /// Somebody waits for it.
     SyncRead,
     /// Writes dirty ranges of folios.
     Ioend,

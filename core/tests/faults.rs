@@ -11,9 +11,10 @@ use folioscope_core::engine::{BoxedOp, ReadFlags, WriteFlags, drive, drive_all};
 use folioscope_core::errno::Errno;
 use folioscope_core::frames::{BadAfter, Fill};
 use folioscope_core::ops::OpResult;
+use folioscope_core::ops::sync::RangeSync;
 use folioscope_core::trace::sink::NoTrace;
 use folioscope_core::trace::timeline::{Recording, Timeline};
-use folioscope_core::units::{Bytes, Pos, TaskId};
+use folioscope_core::units::{Bytes, FileRange, Pos, TaskId};
 
 fn rig(kind: Kind) -> Rig<NoTrace> {
     Rig::with_timing(geometry(64, 16, 2), Behaviours::default(), kind, NoTrace, queue())
@@ -137,6 +138,19 @@ fn memory_that_cannot_be_read_ends_a_write_early_or_fails_it() {
             assert_eq!(rig.durable(), bytes);
         }
     }
+}
+
+#[test]
+fn syncfs_waits_for_what_somebody_else_began_to_write() {
+    let mut rig = rig(Kind::Extents);
+    rig.write(0, 300, 7, false);
+    let range = FileRange::between(Pos::ZERO, Pos::new(300));
+    let only_write = RangeSync { write: true, ..RangeSync::default() };
+    let op = rig.engine.sync_file_range(TASK, rig.file, range, only_write);
+    assert_eq!(drive(&rig.engine, &mut rig.sim, op), Ok(OpResult(Ok(Bytes::ZERO))));
+    assert_eq!(rig.durable(), Vec::<u8>::new(), "it did not wait");
+    rig.syncfs();
+    assert_eq!(rig.durable(), vec![7; 300]);
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub const INVARIANTS: &[(u8, &str)] = &[
     (12, "a mapping reaches beyond the position it was asked for"),
     (20, "a folio is locked while its writeback is set up"),
     (21, "a folio is clean while its writeback is set up"),
-    (22, "a folio does not enter writeback twice, and ends behind its start"),
+    (22, "a folio does not enter writeback twice"),
     (23, "without block state a mapping covers the whole dirty length"),
     (24, "a folio enters writeback with no write pending"),
     (25, "a completion takes away no more than is pending"),

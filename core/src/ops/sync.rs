@@ -89,6 +89,7 @@ pub(crate) async fn sync_all<E: Env>(cx: &Cx<'_, E>) -> Result<(), Errno> {
             result = result.and(writeback::write_pages(&worker, walk).await);
         }
     }
+    let files = cx.with(|world| world.unsettled_files(&files));
     for file in &files {
         wait_for_writeback(cx, *file, all).await;
     }
@@ -173,6 +174,15 @@ impl<E: Env> World<E> {
             .collect();
         dirty.sort_unstable();
         dirty.into_iter().map(|(_, file)| file).collect()
+    }
+    /// The files just written, and those whose writes others began or whose errors nobody told.
+    fn unsettled_files(&self, written: &[FileId]) -> Vec<FileId> {
+        let unsettled = |id: &FileId| {
+            let inode = self.file(*id);
+            let told = inode.errors == inode.reported;
+            written.contains(id) || inode.mapping.tagged(Tag::Writeback) || !told
+        };
+        (0..self.files.len()).map(|at| FileId::new(at as u32)).filter(unsettled).collect()
     }
     /// Tells an open file once of an error that writeback met (`file_check_and_advance_wb_err`).
     fn report_error(&mut self, file: FileId) -> Result<(), Errno> {

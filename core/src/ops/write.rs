@@ -554,6 +554,7 @@ impl<E: Env> World<E> {
     /// Tells the file system how far a mapping was used.
     fn end_mapping(&mut self, file: FileId, mapping: &Mapping, asked: FileRange, used: Pos) {
         let geometry = self.geometry();
+        let by_block = self.tracks_blocks();
         let Self { files, folios, states, .. } = self;
         let inode = &mut files[file.get() as usize];
         let cached = &inode.mapping;
@@ -566,8 +567,9 @@ impl<E: Env> World<E> {
             let block =
                 geometry.block_floor(Offset::ZERO + pos.since(geometry.page_pos(folio.index)));
             folio.flags.has(FolioFlags::DIRTY)
-                && (folio.ifs == crate::cache::folio::NO_IFS
-                    || states.get(folio.ifs).asked.get(block.get() as u32))
+                && (!by_block
+                    || folio.ifs == crate::cache::folio::NO_IFS
+                    || states.get(folio.ifs).dirty.get(block.get() as u32))
         };
         let released = inode.provider.end(mapping, asked, used, dirty);
         self.note_extents(file);

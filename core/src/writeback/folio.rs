@@ -26,8 +26,6 @@ impl<E: Env> World<E> {
         let (start, size) = (whole.start(), whole.len());
         self.require(self.has(id, FolioFlags::LOCKED), 20, start);
         self.clear_dirty_for_io(id);
-        self.require(!self.has(id, FolioFlags::DIRTY), 21, start);
-        self.require(!self.has(id, FolioFlags::WRITEBACK), 22, start);
         self.step(Rule::WritebackFolio, [start.get(), size.get(), 0, 0]);
         let Eof::At(end) = self.handle_eof(id) else {
             self.unlock(id);
@@ -82,7 +80,6 @@ impl<E: Env> World<E> {
         let offset = Offset::ZERO + size.since(whole.start());
         self.zero_bytes(id, offset, Offset::ZERO + whole.len());
         self.step(Rule::TailZeroed, args);
-        self.require(size > whole.start(), 22, whole.start());
         Eof::At(size)
     }
     fn prepare_state(&mut self, id: FolioId, end: Pos) {
@@ -100,6 +97,9 @@ impl<E: Env> World<E> {
         self.set_write_pending(id, size);
     }
     fn set_writeback(&mut self, id: FolioId) {
+        let start = self.folio_pos(id);
+        self.require(!self.has(id, FolioFlags::DIRTY), 21, start);
+        self.require(!self.has(id, FolioFlags::WRITEBACK), 22, start);
         self.raise(id, FolioFlags::WRITEBACK);
         let folio = self.folios.at(id);
         let (file, index) = (folio.file(), folio.index);

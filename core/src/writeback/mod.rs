@@ -109,10 +109,7 @@ async fn ready_to_write<E: Env>(cx: &Cx<'_, E>, walk: &Walk, folio: FolioId) -> 
         !world.has(folio, FolioFlags::DIRTY) || busy
     });
     if skip {
-        cx.with(|world| {
-            world.drop_towrite(walk, folio);
-            world.unlock(folio);
-        });
+        cx.with(|world| world.unlock(folio));
         return false;
     }
     if cx.with(|world| world.has(folio, FolioFlags::WRITEBACK)) {
@@ -138,10 +135,6 @@ impl<E: Env> World<E> {
             self.file_mut(walk.file).mapping.tag_for_writeback(first, end);
         }
         (first, end)
-    }
-    fn drop_towrite(&mut self, walk: &Walk, folio: FolioId) {
-        let index = self.folios.at(folio).index;
-        self.file_mut(walk.file).mapping.set_tag(Tag::ToWrite, index, false);
     }
     /// Bytes of `[from, to)` of a folio's blocks that the application changed.
     pub(crate) fn asked_bytes(&self, folio: FolioId, first: u32, end: u32) -> Bytes {
