@@ -5,10 +5,11 @@
 use super::raw::{self, Raw, RawDevice, RawExtent, RawOp, RawSize, RawWorld};
 use super::size::parse_size;
 use super::{
-    Action, DeviceModel, MAX_FILE, MAX_FILES, MAX_HELD, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp,
-    StartExtent, StartFile, Variant,
+    Action, MAX_FILE, MAX_FILES, MAX_HELD, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp, StartExtent,
+    StartFile, Variant,
 };
 use crate::behaviour::{Behaviours, Profile};
+use crate::device::sim::Timing;
 use crate::geometry::Geometry;
 use crate::iomap::MapType;
 use crate::ops::readahead::ReadaheadLimits;
@@ -96,7 +97,7 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
         readahead,
         variants,
         files,
-        device: raw.device.as_ref().map_or(Ok(DeviceModel::Ram), build_device)?,
+        device: raw.device.as_ref().map_or(Ok(Timing::Ram), build_device)?,
         ops,
     })
 }
@@ -131,10 +132,10 @@ fn build_variant<'a>(
     Ok(Variant { name: name.to_owned(), profile: chosen.name.to_owned(), behaviours })
 }
 
-fn build_device(raw: &RawDevice) -> Result<DeviceModel, Problem> {
+fn build_device(raw: &RawDevice) -> Result<Timing, Problem> {
     let per_second = number("mib_per_second", &raw.mib_per_second, 1, 1_000_000)?;
     let micros = |name, value| number(name, value, 0, 60_000_000).map(|n| Nanos::new(n * 1000));
-    Ok(DeviceModel::Queue {
+    Ok(Timing::Queue {
         depth: number("depth", &raw.depth, 1, 1024)? as u32,
         latency: micros("latency_us", &raw.latency_us)?,
         per_kib: Nanos::new(1_000_000_000 / (per_second * 1024)),

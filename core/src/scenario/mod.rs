@@ -7,9 +7,10 @@ pub mod run;
 pub mod size;
 
 use crate::behaviour::Behaviours;
+use crate::device::sim::Timing;
 use crate::geometry::Geometry;
 use crate::iomap::MapType;
-use crate::units::{Bytes, DevAddr, FileId, FileRange, Nanos, Pos};
+use crate::units::{Bytes, DevAddr, FileId, FileRange, Pos};
 
 /// Most operations that a scenario may expand to.
 pub const MAX_OPS: usize = 1_000_000;
@@ -98,24 +99,6 @@ pub struct Variant {
     pub behaviours: Behaviours,
 }
 
-/// How long the device takes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum DeviceModel {
-    /// No time.
-    Ram,
-    /// A queue: see [`crate::device::sim::Timing::Queue`].
-    Queue {
-        /// Bios served at once.
-        depth: u32,
-        /// Per bio.
-        latency: Nanos,
-        /// Per KiB on top.
-        per_kib: Nanos,
-        /// Per flush.
-        flush: Nanos,
-    },
-}
-
 /// A world, its files, and what is done to them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Scenario {
@@ -130,7 +113,7 @@ pub struct Scenario {
     /// Files at the start.
     pub files: Vec<StartFile>,
     /// The device.
-    pub device: DeviceModel,
+    pub device: Timing,
     /// What is done.
     pub ops: Vec<ScenarioOp>,
 }

@@ -1,9 +1,9 @@
 //! A scenario as a run on a simulated device.
 
-use super::{Action, DeviceModel, Scenario, ScenarioOp, StartFile, Variant};
+use super::{Action, Scenario, ScenarioOp, StartFile, Variant};
 use crate::cache::frame_alloc::FramePolicy;
 use crate::counters::Counters;
-use crate::device::sim::{Sim, Timing, peek_bytes};
+use crate::device::sim::{Sim, peek_bytes};
 use crate::device::store::Store;
 use crate::engine::{Engine, ReadFlags, Stuck, WriteFlags, drive};
 use crate::frames::{Discard, Fill, HeapFrames};
@@ -74,12 +74,7 @@ fn run_and_look<S: Sink, T>(
     look: impl FnOnce(&Engine<Simulated<S>>, &Sim) -> T,
 ) -> Result<(Run<S>, T), Stuck> {
     let geometry = scenario.geometry;
-    let mut sim = Sim::new(match scenario.device {
-        DeviceModel::Ram => Timing::Ram,
-        DeviceModel::Queue { depth, latency, per_kib, flush } => {
-            Timing::Queue { depth, latency, per_kib, flush }
-        }
-    });
+    let mut sim = Sim::new(scenario.device);
     let mut space = SpaceAllocator::new(DevAddr::new(1 << 30), None);
     for extent in scenario.files.iter().flat_map(|file| file.extents.iter().flatten()) {
         space.skip_to(extent.addr + extent.range.len());

@@ -27,7 +27,6 @@ use cells::Cell;
 use draw::{Mark, Shape, Style};
 use fixed::{Fx, px};
 use layout::Frame;
-use limits::Limits;
 use view::{Theme, View};
 
 /// A run to show.
@@ -64,13 +63,7 @@ pub struct Scene {
 
 /// Draws these runs, one over another.
 pub fn render(sides: &[Side<'_>], view: &View) -> Scene {
-    let found;
-    let limits = if let Some(limits) = &view.limits {
-        limits
-    } else {
-        found = Limits::of(sides, view.file, view.range);
-        &found
-    };
+    let limits = &*view.limits_of(sides);
     let frame = Frame::new(sides, view, limits);
     let mut canvas = Canvas::default();
     let mut y = frame.claim(&mut canvas, px(12));

@@ -8,7 +8,6 @@ use super::cells::Cell;
 use super::fixed::{grouped, plural, position, size};
 use super::lanes::bios::words;
 use super::layout::Run;
-use super::limits::Limits;
 use super::snapshot::Snapshot;
 use super::view::{Lane, View};
 use crate::trace::model::Tally;
@@ -41,13 +40,7 @@ pub struct Table {
 
 /// The tables of every lane that the view shows, in the order of the picture.
 pub fn rows(sides: &[Side<'_>], view: &View) -> Vec<Table> {
-    let found;
-    let limits = if let Some(limits) = &view.limits {
-        limits
-    } else {
-        found = Limits::of(sides, view.file, view.range);
-        &found
-    };
+    let limits = &*view.limits_of(sides);
     let runs: Vec<Run> = sides.iter().map(|side| Run::new(side, view, limits)).collect();
     let mut tables = Vec::new();
     for lane in Lane::ALL.into_iter().filter(|lane| view.lanes.shows(*lane)) {

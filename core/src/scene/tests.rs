@@ -2,6 +2,7 @@
 
 use super::draw::Id;
 use super::fixture::{BLOCK, BLOCKS, PAGE, overwrites, seed, sides};
+use super::limits::Limits;
 use super::view::{Lane, LaneMode, Lanes};
 use super::*;
 use crate::behaviour::DirtyTracking;

@@ -100,13 +100,7 @@ impl Grid {
 
 /// The runs in text, one under another.
 pub fn render_text(sides: &[Side<'_>], view: &View) -> String {
-    let found;
-    let limits = if let Some(limits) = &view.limits {
-        limits
-    } else {
-        found = Limits::of(sides, view.file, view.range);
-        &found
-    };
+    let limits = &*view.limits_of(sides);
     let runs: Vec<Run> = sides.iter().map(|side| Run::new(side, view, limits)).collect();
     let grid = Grid::new(&runs, sides, limits);
     let mut page = Page { lines: Vec::new(), compare: sides.len() > 1 };

@@ -1,7 +1,9 @@
 //! What a viewer asks to see: lanes, width, range, theme. It says nothing about the run itself.
 
+use super::Side;
 use super::limits::Limits;
 use crate::units::{FileId, FileRange};
+use std::borrow::Cow;
 
 /// A lane of the picture, from top to bottom.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -140,6 +142,14 @@ pub struct View {
     /// What the whole run needs, so that nothing jumps from step to step. It costs a replay: keep
     /// [`Limits::of`] where many steps are drawn. None = found out at each drawing.
     pub limits: Option<Limits>,
+}
+
+impl View {
+    /// What the whole run needs: kept, or found out now.
+    pub(super) fn limits_of(&self, sides: &[Side<'_>]) -> Cow<'_, Limits> {
+        let find = || Cow::Owned(Limits::of(sides, self.file, self.range));
+        self.limits.as_ref().map_or_else(find, Cow::Borrowed)
+    }
 }
 
 impl Default for View {

@@ -8,7 +8,7 @@ use crate::cache::ifs::Half;
 use crate::cache::mapping::Tag;
 use crate::errno::Errno;
 use crate::trace::rule::Rule;
-use crate::units::{BlockNo, Blocks, Bytes, FileRange, FolioId, Offset, Pos};
+use crate::units::{BlockNo, Blocks, Bytes, FileId, FileRange, FolioId, Offset, Pos};
 use crate::world::{Env, World};
 
 /// Where a folio ends for writeback.
@@ -42,7 +42,7 @@ impl<E: Env> World<E> {
         }
         self.clear_dirty_bits(id, end);
         if let Err(errno) = result {
-            self.record_error(id, errno);
+            self.record_error(self.folios.at(id).file(), start, errno);
         }
         if stateful {
             if submitted < size {
@@ -170,9 +170,7 @@ impl<E: Env> World<E> {
         self.set_blocks(id, Half::Asked, (0, blocks), false);
     }
     /// Keeps an error for the next fsync (`mapping_set_error`).
-    pub(super) fn record_error(&mut self, id: FolioId, errno: Errno) {
-        let pos = self.folio_pos(id);
-        let file = self.folios.at(id).file();
+    pub(super) fn record_error(&mut self, file: FileId, pos: Pos, errno: Errno) {
         let inode = self.file_mut(file);
         inode.errors += 1;
         inode.last_error = errno;

@@ -235,10 +235,7 @@ impl<E: Env> World<E> {
             ended => ended,
         };
         if let Err(errno) = result {
-            let inode = self.file_mut(file);
-            inode.errors += 1;
-            inode.last_error = errno;
-            self.step(Rule::ErrorRecorded, [u64::from(errno.number()), pos.get(), 0, 0]);
+            self.record_error(file, pos, errno);
             return;
         }
         if unwritten && self.file_mut(file).provider.convert(range) {
