@@ -71,13 +71,18 @@ fn answer(request: Request, port: u16) {
     let path = request.url().split(['?', '#']).next().unwrap_or_default().trim_start_matches('/');
     let path = if path.is_empty() { "index.html" } else { path };
     let plain = |code: u16, text: &str| (code, text.as_bytes().to_vec(), "text/plain".to_owned());
+    let mut coding = "";
     let (code, body, kind) = if !host_is_ours(&request, port) {
         plain(403, "This address is not ours.\n")
     } else if !matches!(request.method(), Method::Get | Method::Head) {
         plain(405, "Only GET and HEAD are answered.\n")
     } else if let Some(file) = Site::get(path) {
         let kind = mime_guess::from_path(path).first_or_octet_stream();
-        (200, file.data.into_owned(), kind.to_string())
+        let packed = Site::get(&format!("{path}.br")).filter(|_| takes_brotli(&request));
+        if packed.is_some() {
+            coding = "Content-Encoding: br\r\n";
+        }
+        (200, packed.unwrap_or(file).data.into_owned(), kind.to_string())
     } else {
         plain(404, "There is no such file.\n")
     };
@@ -87,6 +92,7 @@ fn answer(request: Request, port: u16) {
     let head = format!(
         "HTTP/1.1 {code} {reason}\r\n\
          Content-Type: {kind}\r\n\
+         {coding}Vary: Accept-Encoding\r\n\
          Content-Length: {}\r\n\
          Content-Security-Policy: {POLICY}\r\n\
          Cache-Control: no-store\r\n\
@@ -104,6 +110,20 @@ fn answer(request: Request, port: u16) {
     let _ = sent.and_then(|()| out.flush());
 }
 
+/// Whether the browser takes a file packed with brotli.
+fn takes_brotli(request: &Request) -> bool {
+    let header = request.headers().iter().find(|header| header.field.equiv("Accept-Encoding"));
+    header.is_some_and(|header| names_brotli(header.value.as_str()))
+}
+
+fn names_brotli(codings: &str) -> bool {
+    codings.split(',').any(|coding| {
+        let (name, weight) = coding.split_once(';').unwrap_or((coding, "q=1"));
+        let refused = weight.trim().trim_start_matches("q=").trim_matches(['0', '.']).is_empty();
+        name.trim() == "br" && !refused
+    })
+}
+
 /// Whether the request names this server: a page elsewhere that points its own name at 127.0.0.1
 /// does not.
 fn host_is_ours(request: &Request, port: u16) -> bool {
@@ -112,4 +132,19 @@ fn host_is_ours(request: &Request, port: u16) -> bool {
         let host = host.value.as_str();
         [format!("127.0.0.1:{port}"), format!("localhost:{port}")].iter().any(|ours| ours == host)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names_brotli;
+
+    #[test]
+    fn a_packed_file_goes_to_those_who_take_it() {
+        for yes in ["br", "gzip, deflate, br, zstd", "gzip;q=1.0, br;q=0.5", "br; q=1"] {
+            assert!(names_brotli(yes), "{yes}");
+        }
+        for no in ["", "gzip, deflate", "br;q=0", "br; q=0.0, gzip", "brotli"] {
+            assert!(!names_brotli(no), "{no}");
+        }
+    }
 }

@@ -1,4 +1,5 @@
-//! Builds the page into `web/dist`: the shell of `assets/page` and the module in `pkg`.
+//! Builds the page into `web/dist`: the shell of `assets/page` and the module in `pkg`, which also
+//! lies there packed with brotli (`.br`), as servers send it to browsers that take it.
 //!
 //! Files that did not change keep their time, so that the program that embeds the page is not built
 //! again for nothing.
@@ -7,20 +8,20 @@ use crate::folders::target;
 use crate::program::{program, run};
 use crate::tools::{ensure_target, ensure_wasm_bindgen, ensure_wasm_pack};
 use anyhow::{Context, Result};
-use flate2::{Compression, write::GzEncoder};
+use brotli::CompressorWriter;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// Most bytes that module and glue may have, compressed.
+/// Most bytes that module and glue may have, packed with brotli.
 pub(crate) const BUDGET: usize = 300 * 1024;
 const DIST: &str = "web/dist";
 
 /// Contents of a folder by relative path.
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
-/// Builds the page and says how large module and glue are on their way, compressed with gzip.
+/// Builds the page and says how large module and glue are on their way.
 pub(crate) fn build() -> Result<usize> {
     ensure_target()?;
     ensure_wasm_bindgen()?;
@@ -35,10 +36,10 @@ pub(crate) fn build() -> Result<usize> {
     let mut files = Files::new();
     collect(Path::new("assets/page"), Path::new(""), &mut files)?;
     collect(&pkg, Path::new("pkg"), &mut files)?;
+    let size = pack(&mut files);
     mirror(&files, Path::new(DIST))?;
-    let size = compressed_size(&files);
     println!(
-        "{DIST}: {} files; module and glue {} KiB compressed, of {} KiB at most",
+        "{DIST}: {} files; module and glue {} KiB packed, of {} KiB at most",
         files.len(),
         size.div_ceil(1024),
         BUDGET / 1024
@@ -78,13 +79,20 @@ fn mirror(files: &Files, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-fn compressed_size(files: &Files) -> usize {
-    let code = |name: &Path| name.starts_with("pkg");
-    files.iter().filter(|(name, _)| code(name)).map(|(_, content)| gzip_size(content)).sum()
+/// Adds each file of the module once more, packed; how large these are together.
+fn pack(files: &mut Files) -> usize {
+    let module = files.iter().filter(|(name, _)| name.starts_with("pkg"));
+    let packed: Files = module
+        .map(|(name, content)| (PathBuf::from(format!("{}.br", name.display())), brotli(content)))
+        .collect();
+    let size = packed.values().map(Vec::len).sum();
+    files.extend(packed);
+    size
 }
 
-fn gzip_size(content: &[u8]) -> usize {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+/// With the largest window and most effort, as a file that is packed once and sent often.
+fn brotli(content: &[u8]) -> Vec<u8> {
+    let mut encoder = CompressorWriter::new(Vec::new(), 1 << 16, 11, 24);
     encoder.write_all(content).expect("a Vec takes everything");
-    encoder.finish().expect("a Vec takes everything").len()
+    encoder.into_inner()
 }
