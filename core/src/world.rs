@@ -113,6 +113,8 @@ pub(crate) struct BioEntry {
     pub(crate) purpose: Purpose,
     pub(crate) state: BioState,
     pub(crate) end: BioEnd,
+    /// Its completion is a worker's, which was decided when it was sent.
+    pub(crate) deferred: bool,
     pub(crate) error: Option<Errno>,
 }
 

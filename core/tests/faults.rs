@@ -9,6 +9,7 @@ use folioscope_core::counters::Counter;
 use folioscope_core::device::sim::BioFault;
 use folioscope_core::engine::{BoxedOp, ReadFlags, WriteFlags, drive, drive_all};
 use folioscope_core::errno::Errno;
+use folioscope_core::fault::{Fault, FaultEffect, FaultPoint};
 use folioscope_core::frames::{BadAfter, Fill};
 use folioscope_core::ops::OpResult;
 use folioscope_core::ops::sync::RangeSync;
@@ -55,6 +56,36 @@ fn one_failed_bio_of_several_loses_only_its_own_blocks() {
     rig.sim.add_fault(fail(BioOp::Write, 0, 1));
     assert_eq!(fsync(&mut rig), OpResult(Err(Errno::Io)));
     let mut want = vec![1; 640];
+    want[320..336].fill(3);
+    assert_eq!(rig.durable(), want);
+}
+
+#[test]
+fn a_walk_that_failed_completes_its_open_ioend_with_the_error() {
+    let mut rig = rig(Kind::Extents);
+    rig.write(0, 512, 1, true);
+    // Two folios, two ioends: the mapping of the second one's part fails.
+    for pos in [0, 320, 480] {
+        rig.write(pos, 16, 2, false);
+    }
+    let fault = Fault {
+        point: FaultPoint::MapBlocks,
+        at: Some(Pos::new(480)),
+        effect: FaultEffect::Fails(Errno::Io),
+        times: Some(1),
+        fired: 0,
+    };
+    rig.engine.replace_faults(vec![fault]);
+    let sent = rig.engine.counters().get(Counter::WriteBios);
+    assert_eq!(fsync(&mut rig), OpResult(Err(Errno::Io)));
+    // The first ioend was sent when the second began; the second was not sent.
+    assert_eq!(rig.engine.counters().get(Counter::WriteBios) - sent, 1);
+    let mut want = vec![1; 512];
+    want[..16].fill(2);
+    assert_eq!(rig.durable(), want);
+    // No folio is left under writeback.
+    rig.write(320, 16, 3, false);
+    assert_eq!(fsync(&mut rig), OpResult(Ok(Bytes::ZERO)));
     want[320..336].fill(3);
     assert_eq!(rig.durable(), want);
 }

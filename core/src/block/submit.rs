@@ -35,8 +35,14 @@ impl<E: Env> World<E> {
             task: self.caller.task,
             pos: Pos::ZERO,
         };
-        let entry =
-            BioEntry { bio, purpose, state: BioState::Building, end: BioEnd::Open, error: None };
+        let entry = BioEntry {
+            bio,
+            purpose,
+            state: BioState::Building,
+            end: BioEnd::Open,
+            deferred: false,
+            error: None,
+        };
         self.bios.insert(id, entry);
         self.note(DeltaKind::BioHead, id.get(), 0, 0, head.pack());
         self.note(DeltaKind::BioAddr, id.get(), 0, 0, addr.get());
@@ -115,11 +121,27 @@ impl<E: Env> World<E> {
         let old = core::mem::replace(&mut self.bio_mut(id).state, state);
         self.note(DeltaKind::BioState, id.get(), 0, old.code(), state.code());
     }
-    /// Hands a bio to the device. `end` says why nothing more is added.
-    pub(crate) fn submit_bio(&mut self, id: BioId, end: BioEnd) {
-        let old = core::mem::replace(&mut self.bio_mut(id).end, end);
+    /// Nothing more is added to a bio, for the reason `end`, and its way to completion begins.
+    fn close_bio(&mut self, id: BioId, end: BioEnd) {
+        let deferred = self.bio(id).purpose == Purpose::Ioend && self.needs_worker(id);
+        let entry = self.bio_mut(id);
+        entry.deferred = deferred;
+        let old = core::mem::replace(&mut entry.end, end);
         self.note(DeltaKind::BioEnd, id.get(), 0, old.code(), end.code());
         self.set_bio_state(id, BioState::InFlight);
+    }
+    /// A bio is completed with an error instead of being sent: its walk failed elsewhere
+    /// (`ioend_writeback_end_bio` from `writeback_submit`).
+    pub(crate) fn fail_bio(&mut self, id: BioId, errno: Errno) {
+        self.close_bio(id, BioEnd::LastRange);
+        let bio = &self.bio(id).bio;
+        let args = [u64::from(id.get()), bio.addr.get(), bio.len.get(), u64::from(errno.number())];
+        self.step(Rule::IoendFailed, args);
+        self.end_bio(id, Err(errno));
+    }
+    /// Hands a bio to the device. `end` says why nothing more is added.
+    pub(crate) fn submit_bio(&mut self, id: BioId, end: BioEnd) {
+        self.close_bio(id, end);
         let bio = self.bio(id).bio.clone();
         self.count(
             match bio.head.op {
@@ -150,7 +172,7 @@ impl<E: Env> World<E> {
             return;
         }
         entry.error = result.err();
-        let purpose = entry.purpose;
+        let (purpose, deferred) = (entry.purpose, entry.deferred);
         let segs = entry.bio.segs.clone();
         let (len, op, task) = (entry.bio.len, entry.bio.head.op, entry.bio.task);
         self.caller.task = task;
@@ -178,7 +200,6 @@ impl<E: Env> World<E> {
                 }
             }
             Purpose::Ioend => {
-                let deferred = self.needs_worker(id);
                 let context = if deferred { Context::Worker } else { Context::Softirq };
                 self.in_context(context, |world| {
                     world.end_ioend(id, result);

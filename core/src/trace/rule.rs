@@ -116,6 +116,8 @@ rules! {
     IoSizeClamped = 29, Delta, "iomap_add_to_ioend", "io_size ends at EOF: {0b} instead of {1b}";
     /// A bio was handed on.
     BioSubmitted = 30, Function, "submit_bio", "bio {0}: {2b} at sector {1s} submitted; it {3r}";
+    /// The open ioend of a walk that failed.
+    IoendFailed = 160, Function, "iomap_submit_ioend", "a part of this walk failed: bio {0}, {2b} at sector {1s}, is not sent and completes with error {3}";
     /// A bio completed.
     BioCompleted = 31, Function, "bio_endio", "bio {0} of {1b} completes, error {2}";
     /// A folio's writeback ended.

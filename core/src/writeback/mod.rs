@@ -87,8 +87,10 @@ pub(crate) async fn write_some<E: Env>(
         }
     }
     cx.with(|world| {
-        if let Some(open) = ctx.open.take() {
-            world.submit_bio(open, BioEnd::LastRange);
+        match (ctx.open.take(), result) {
+            (Some(open), Ok(())) => world.submit_bio(open, BioEnd::LastRange),
+            (Some(open), Err(errno)) => world.fail_bio(open, errno),
+            (None, _) => {}
         }
         let inode = world.file_mut(walk.file);
         if cyclic {
