@@ -49,7 +49,8 @@ switch! {
     WriteChunk {
         /// A page at a time, into one-page folios (before 6.6).
         Page = "page",
-        /// Up to 2 MiB at a time (any page size), whatever the mapping's folios are (6.6 to 6.9).
+        /// As much as a huge page holds (2 MiB with pages of 4 KiB), whatever the mapping's folios
+        /// are (6.6 to 6.9). No folio has two pages.
         MaxOrder = "max-order",
         /// Up to the mapping's largest folio (6.10).
         MappingMax = "mapping-max",

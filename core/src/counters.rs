@@ -53,6 +53,9 @@ counters! {
     CopyAttempts = "copy_attempts",
     /// Broken invariants.
     BrokenInvariants = "broken_invariants",
+    /// Bytes of user memory that were touched one by one to make it present: one at the start and
+    /// one for each page boundary crossed, each time.
+    UserTouches = "user_touches",
 }
 
 /// The value of every counter.

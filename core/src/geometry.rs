@@ -114,6 +114,14 @@ impl Geometry {
     pub const fn max_folio_size(self) -> Bytes {
         self.folio_size(self.max_order)
     }
+    /// Bytes that a page table of one page maps, at most a folio of the largest order that a page
+    /// cache has: 2 MiB with pages of 4 KiB (`PAGE_SIZE << MAX_PAGECACHE_ORDER` of 6.6).
+    pub const fn huge_page_size(self) -> Bytes {
+        /// An entry of a page table has 8 bytes.
+        const ENTRY_SHIFT: u8 = 3;
+        let order = self.page_shift - ENTRY_SHIFT;
+        self.folio_size(Order::new(if order < MAX_ORDER { order } else { MAX_ORDER }))
+    }
     /// Blocks of a folio; one where a block is as large as the folio.
     pub const fn blocks_per_folio(self, order: Order) -> Blocks {
         Blocks::new(1 << (self.page_shift + order.get()).saturating_sub(self.block_shift))
@@ -221,6 +229,14 @@ mod tests {
         assert_eq!(g.min_order(), Order::new(2));
         assert_eq!(g.blocks_per_folio(Order::new(2)), Blocks::new(1));
         assert_eq!(g.blocks_per_folio(Order::new(4)), Blocks::new(4));
+    }
+
+    #[test]
+    fn a_huge_page_is_what_one_page_table_maps() {
+        let huge = |page| geometry(page, page, 0).expect("fits").huge_page_size().get();
+        assert_eq!(huge(4096), 2 << 20);
+        assert_eq!(huge(16384), 32 << 20);
+        assert_eq!(huge(65536), 128 << 20, "the order is limited to 11");
     }
 
     #[test]

@@ -120,3 +120,15 @@ fn bad_files_are_told_where_and_what() {
     let long = "#".repeat(2 * 1024 * 1024);
     assert!(parse_scenario("scenario", &long).is_err());
 }
+
+#[test]
+fn the_lesson_on_chunks_touches_a_triangle_and_then_a_line() {
+    let text = include_str!("../../assets/scenarios/fault-in-chunks.toml");
+    let scenario = parse_scenario("lesson", text).expect("a good file");
+    let touches = scenario.variants.iter().map(|variant| {
+        let run = run(&scenario, variant, NoTrace).expect("nothing hangs");
+        assert_eq!(run.counters.get(Counter::AppWritten), 4 << 20);
+        run.counters.get(Counter::UserTouches)
+    });
+    assert_eq!(touches.collect::<Vec<_>>(), [2 * 131_328, 2 * 512]);
+}

@@ -16,9 +16,6 @@ use crate::trace::rule::Rule;
 use crate::units::{Bytes, DevAddr, FileId, FileRange, FolioId, Offset, Order, PageIndex, Pos};
 use crate::world::{Env, Purpose, World};
 
-/// Largest piece that 6.6 copies at once, whatever the folios are.
-const MAX_CHUNK: Bytes = Bytes::kib(2048);
-
 /// Writes `source` at `pos`: how many bytes were written, or the error that kept all from it.
 pub(crate) async fn pwrite<E: Env>(
     cx: &Cx<'_, E>,
@@ -104,8 +101,10 @@ async fn write_mapping<E: Env>(
         let user = Offset::ZERO + pos.since(range.start());
         let present = source.fault_in(user, bytes);
         cx.with(|world| {
+            let touches = world.user_touches(user, (bytes, present));
             world.count(Counter::FaultInBytes, bytes.get());
-            world.step(Rule::FaultedIn, [user.get(), bytes.get(), present.get(), 0]);
+            world.count(Counter::UserTouches, touches);
+            world.step(Rule::FaultedIn, [user.get(), bytes.get(), present.get(), touches]);
         });
         if present.is_zero() {
             return Err(Errno::Fault);
@@ -344,9 +343,18 @@ impl<E: Env> World<E> {
         let geometry = self.geometry();
         match self.behaviours().write_chunk {
             WriteChunk::Page => geometry.folio_size(geometry.min_order()),
-            WriteChunk::MaxOrder => MAX_CHUNK.max(geometry.max_folio_size()),
+            WriteChunk::MaxOrder => geometry.huge_page_size().max(geometry.max_folio_size()),
             WriteChunk::MappingMax => geometry.max_folio_size(),
         }
+    }
+    /// Bytes of user memory that are touched to find out whether `asked` bytes from `user` on are
+    /// present: the first, and the first of every further page, however often they were touched
+    /// before. The buffer starts at a page. A touch that fails is the last.
+    fn user_touches(&self, user: Offset, (asked, present): (Bytes, Bytes)) -> u64 {
+        let page = self.geometry().page_size().get();
+        let touched = if present < asked { present + Bytes::new(1) } else { present };
+        let end = (user + touched).get();
+        end.div_ceil(page) - (user.get() / page).min(end.div_ceil(page))
     }
     fn create_folio(
         &mut self,
@@ -362,7 +370,12 @@ impl<E: Env> World<E> {
         let (index, order) = match self.folio_policy {
             FolioPolicy::Kernel => {
                 let index = crate::geometry::Geometry::align_index(index, geometry.min_order());
-                (index, self.order_that_fits(file, index, wanted))
+                let order = self.order_that_fits(file, index, wanted);
+                // 6.6 has no page-cache folios of two pages.
+                let two = self.behaviours().write_chunk == WriteChunk::MaxOrder
+                    && order == Order::new(1)
+                    && geometry.min_order() == Order::ZERO;
+                (index, if two { Order::ZERO } else { order })
             }
             FolioPolicy::Fixed(order) => self.fixed_place(file, index, order, None),
         };

@@ -2,6 +2,7 @@
 
 pub mod file;
 pub mod fio;
+pub mod fit;
 mod raw;
 pub mod run;
 pub mod size;

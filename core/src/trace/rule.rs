@@ -87,7 +87,7 @@ rules! {
     /// `i_size` moved.
     SizeMoved = 17, Function, "i_size_write", "i_size moves from {0} to {1} bytes";
     /// The user buffer was touched.
-    FaultedIn = 18, Delta, "fault_in_iov_iter_readable", "{1b} of the user buffer from byte {0}: {2b} are present";
+    FaultedIn = 18, Delta, "fault_in_iov_iter_readable", "{1b} of the user buffer from byte {0}: touched pages: {3}, present: {2b}";
     /// The folio is complete and unlocked.
     ReadEnds = 19, Function, "folio_end_read", "read of the folio at {0x} ends, uptodate: {1}";
     /// A read copies bytes out.
