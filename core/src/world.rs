@@ -14,7 +14,7 @@ use crate::counters::{Counter, Counters};
 use crate::errno::Errno;
 use crate::fault::Faults;
 use crate::frames::FrameStore;
-use crate::fs::{Provider, SpaceAllocator};
+use crate::fs::{Fork, Provider, SpaceAllocator};
 use crate::geometry::Geometry;
 use crate::iomap::Iomap;
 use crate::ops::mmap::MemoryMap;
@@ -324,7 +324,7 @@ impl<E: Env> World<E> {
             return;
         }
         let geometry = self.geometry();
-        for (block, old, new) in changes {
+        for (fork, (block, old, new)) in changes {
             let words = |extent: Option<crate::fs::extent_map::Extent>| {
                 extent.map_or((0, 0), |extent| {
                     let len = geometry.blocks_bytes(extent.len);
@@ -332,8 +332,11 @@ impl<E: Env> World<E> {
                 })
             };
             let ((old_len, old_at), (new_len, new_at)) = (words(old), words(new));
-            self.note(DeltaKind::ExtentLen, id.get(), block.get() as u32, old_len, new_len);
-            self.note(DeltaKind::ExtentAt, id.get(), block.get() as u32, old_at, new_at);
+            let (len, at) = fork_kinds(fork);
+            self.note(len, id.get(), block.get() as u32, old_len, new_len);
+            if let Some(at) = at {
+                self.note(at, id.get(), block.get() as u32, old_at, new_at);
+            }
         }
     }
 
@@ -360,13 +363,18 @@ impl<E: Env> World<E> {
         self.set_disk_size(id, size);
         let geometry = self.geometry();
         drop(self.file_mut(id).provider.take_changes());
-        for extent in self.file(id).provider.extents(geometry) {
-            let (block, len, at) = extent_words(geometry, &extent);
-            self.note(DeltaKind::ExtentLen, id.get(), block, 0, len);
-            self.note(DeltaKind::ExtentAt, id.get(), block, 0, at);
+        for (fork, extent) in self.file(id).provider.forks(geometry) {
+            for (kind, block, word) in extent_words(geometry, fork, &extent) {
+                self.note(kind, id.get(), block, 0, word);
+            }
         }
         self.step(Rule::FileOpened, [u64::from(id.get()), size.get(), 0, 0]);
         id
+    }
+    /// Whether another file has blocks of this one, too.
+    pub fn shares_blocks(&self, id: FileId) -> bool {
+        let forks = self.file(id).provider.forks(self.geometry());
+        forks.iter().any(|(fork, _)| *fork == Fork::Shared)
     }
     /// Bytes `[0, size)` of a file, as a range.
     pub(crate) fn whole(&self, id: FileId) -> FileRange {
@@ -374,11 +382,27 @@ impl<E: Env> World<E> {
     }
 }
 
-/// First block, length and place of an extent as the trace packs them.
-pub(crate) fn extent_words(geometry: Geometry, extent: &Iomap) -> (u32, u64, u64) {
+/// The words that describe an extent in the trace: kind, first block, value.
+pub(crate) fn extent_words(
+    geometry: Geometry,
+    fork: Fork,
+    extent: &Iomap,
+) -> impl Iterator<Item = (DeltaKind, u32, u64)> {
     let block: BlockNo = geometry.file_block_floor(extent.range.start());
-    let at = FileState::pack_extent(extent.kind, extent.addr);
-    (block.get() as u32, extent.range.len().get(), at)
+    let block = block.get() as u32;
+    let place = FileState::pack_extent(extent.kind, extent.addr);
+    let (len, at) = fork_kinds(fork);
+    [Some((len, block, extent.range.len().get())), at.map(|at| (at, block, place))]
+        .into_iter()
+        .flatten()
+}
+
+const fn fork_kinds(fork: Fork) -> (DeltaKind, Option<DeltaKind>) {
+    match fork {
+        Fork::Data => (DeltaKind::ExtentLen, Some(DeltaKind::ExtentAt)),
+        Fork::Cow => (DeltaKind::CowLen, Some(DeltaKind::CowAt)),
+        Fork::Shared => (DeltaKind::SharedLen, None),
+    }
 }
 
 pub(crate) const fn kind_of(half: Half) -> DeltaKind {

@@ -44,7 +44,7 @@ impl Sink for Folding {
 
 fn record(at: usize, with: usize, kind: Kind, script: &[common::Op]) -> (Recording, Vec<u8>) {
     let mut rig = Rig::new(geometries()[at], behaviours(with), kind, Recording::default());
-    let mut model = Vec::new();
+    let mut model = rig.start();
     rig.run(script, &mut model);
     rig.fsync();
     let durable = rig.durable();
@@ -53,7 +53,7 @@ fn record(at: usize, with: usize, kind: Kind, script: &[common::Op]) -> (Recordi
 }
 
 fn cases() -> impl Strategy<Value = (usize, usize, Kind, Vec<common::Op>)> {
-    let kind = prop_oneof![Just(Kind::Extents), Just(Kind::BlockDev)];
+    let kind = prop_oneof![Just(Kind::Extents), Just(Kind::BlockDev), Just(Kind::Shared)];
     (0usize..5, 0usize..6, kind).prop_flat_map(|(at, with, kind)| {
         scripts(limit_of(at), 12).prop_map(move |script| (at, with, kind, script))
     })
@@ -66,13 +66,13 @@ proptest! {
     fn reads_and_the_device_agree_with_a_plain_array((at, with, kind, script) in cases()) {
         let mut rig =
             Rig::with_timing(geometries()[at], behaviours(with), kind, NoTrace, queue());
-        rig.run(&script, &mut Vec::new());
+        rig.run(&script, &mut rig.start());
     }
 
     #[test]
     fn tracing_changes_nothing_on_the_device((at, with, kind, script) in cases()) {
         let mut rig = Rig::new(geometries()[at], behaviours(with), kind, NoTrace);
-        rig.run(&script, &mut Vec::new());
+        rig.run(&script, &mut rig.start());
         rig.fsync();
         let counters = rig.engine.counters();
         let (recording, durable) = record(at, with, kind, &script);
@@ -88,7 +88,7 @@ proptest! {
         let geometry = geometries()[at];
         let sink = Folding { recording: Recording::default(), model: Model::new(geometry) };
         let mut rig = Rig::new(geometry, behaviours(with), kind, sink);
-        rig.run(&script, &mut Vec::new());
+        rig.run(&script, &mut rig.start());
         prop_assert!(!rig.engine.into_sink().recording.is_empty());
     }
 

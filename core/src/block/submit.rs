@@ -10,7 +10,7 @@ use crate::trace::delta::DeltaKind;
 use crate::trace::rule::Rule;
 use crate::trace::sink::Sink;
 use crate::trace::step::Context;
-use crate::units::{BioId, Bytes, DevAddr, FolioId, Offset, Pos, TaskId};
+use crate::units::{BioId, Bytes, DevAddr, FileRange, FolioId, Offset, Pos, TaskId};
 use crate::world::{BioEntry, Caller, Effect, Env, Purpose, World};
 
 impl<E: Env> World<E> {
@@ -143,6 +143,11 @@ impl<E: Env> World<E> {
     pub(crate) fn submit_bio(&mut self, id: BioId, end: BioEnd) {
         self.close_bio(id, end);
         let bio = self.bio(id).bio.clone();
+        if bio.head.shared {
+            let range = FileRange::between(bio.pos, bio.pos + bio.len);
+            self.file_mut(bio.head.file).provider.send_shared(range);
+            self.note_extents(bio.head.file);
+        }
         self.count(
             match bio.head.op {
                 BioOp::Read => Counter::ReadBios,

@@ -49,10 +49,10 @@ impl<E: Env> World<E> {
             out.put(DeltaKind::FileOpen, id, 0, 1);
             out.put(DeltaKind::FileSize, id, 0, inode.size.get());
             out.put(DeltaKind::FileDiskSize, id, 0, inode.disk_size.get());
-            for extent in inode.provider.extents(self.geometry()) {
-                let (block, len, at) = extent_words(self.geometry(), &extent);
-                out.put(DeltaKind::ExtentLen, id, block, len);
-                out.put(DeltaKind::ExtentAt, id, block, at);
+            for (fork, extent) in inode.provider.forks(self.geometry()) {
+                for (kind, block, word) in extent_words(self.geometry(), fork, &extent) {
+                    out.put(kind, id, block, word);
+                }
             }
         }
     }

@@ -70,6 +70,22 @@ impl ExtentMap {
         let end = self.geometry.round_up_block(end.max(pos)).min(next);
         Iomap::plain(FileRange::between(start, end), MapType::Hole, None, self.cookie)
     }
+    /// The extent that ends at a block boundary.
+    pub fn ending_at(&self, pos: Pos) -> Option<Iomap> {
+        let (at, extent) = self.extents.range(..self.block(pos)).next_back()?;
+        let range = FileRange::between(self.pos(*at), self.pos(*at + extent.len));
+        (range.end() == pos).then(|| Iomap::plain(range, extent.state, extent.addr, self.cookie))
+    }
+    /// Where the last extent before a hole ends.
+    pub fn last_end_before(&self, pos: Pos) -> Option<Pos> {
+        let (at, extent) = self.extents.range(..self.block(pos)).next_back()?;
+        Some(self.pos(*at + extent.len))
+    }
+    /// Whether nothing begins at or behind a byte, and nothing covers it.
+    pub fn ends_before(&self, pos: Pos) -> bool {
+        let last = self.extents.iter().next_back();
+        last.is_none_or(|(at, extent)| self.pos(*at + extent.len) <= pos)
+    }
     fn put(&mut self, at: BlockNo, extent: Option<Extent>) {
         let old = match extent {
             Some(extent) => self.extents.insert(at, extent),
@@ -99,6 +115,22 @@ impl ExtentMap {
                 self.put(end, Some(Extent { len: stop.since(end), addr, ..extent }));
             }
         }
+    }
+    /// Gives back what is only promised in a range; whether anything was.
+    pub fn punch_promises(&mut self, range: FileRange) -> bool {
+        let whole = self.geometry.block_range(range);
+        let mut at = whole.start();
+        let mut any = false;
+        while at < whole.end() {
+            let found = self.lookup(at, whole.end());
+            let part = found.range.intersect(FileRange::between(at, whole.end()));
+            if found.kind == MapType::Delalloc {
+                self.clear(part);
+                any = true;
+            }
+            at = part.end();
+        }
+        any
     }
     /// Gives the blocks of `range` a state, joining neighbours that continue it.
     pub fn set(&mut self, range: FileRange, state: MapType, addr: Option<DevAddr>) {

@@ -1,22 +1,31 @@
-//! A list of extents with delayed allocation, in the manner of XFS without its shared blocks.
+//! A list of extents with delayed allocation, in the manner of XFS.
 //!
-//! A write over a hole reserves (DELALLOC) exactly the blocks it asks for, cut at the next extent.
-//! Writeback gives the whole reservation space as *unwritten* blocks; completion converts what was
-//! written. No speculative preallocation.
+//! A write over a hole reserves (DELALLOC) the blocks it asks for, cut at the next extent and at
+//! 1024 pages, and behind EOF more if it is to preallocate. Writeback gives the whole reservation
+//! space as *unwritten* blocks; completion converts what was written. A write to shared blocks goes
+//! through the CoW fork.
 
+use super::cow::{CowFork, GivenUp};
 use super::extent_map::ExtentMap;
+use super::prealloc::Prealloc;
 use super::{Allocated, SpaceAllocator};
 use crate::errno::Errno;
 use crate::geometry::Geometry;
 use crate::iomap::{Intent, Iomap, MapType, Mapping};
-use crate::units::{FileRange, Pos};
+use crate::units::{Bytes, FileRange, Pages, Pos};
 use std::collections::BTreeSet;
+
+/// Most pages that one mapping of a write over a hole reserves (`MAX_WRITEBACK_PAGES`).
+const MAX_RESERVED: Pages = Pages::new(1024);
 
 /// Extents of one file.
 #[derive(Clone, Debug)]
 pub struct Extents {
     geometry: Geometry,
     map: ExtentMap,
+    /// None: the file never shared a block.
+    cow: Option<CowFork>,
+    prealloc: Prealloc,
     /// Where an ioend must not go on.
     boundaries: BTreeSet<Pos>,
 }
@@ -24,7 +33,39 @@ pub struct Extents {
 impl Extents {
     /// A file without blocks.
     pub const fn new(geometry: Geometry) -> Self {
-        Self { geometry, map: ExtentMap::new(geometry), boundaries: BTreeSet::new() }
+        Self {
+            geometry,
+            map: ExtentMap::new(geometry),
+            cow: None,
+            prealloc: Prealloc::Off,
+            boundaries: BTreeSet::new(),
+        }
+    }
+    /// Says how much is reserved behind EOF.
+    pub const fn set_prealloc(&mut self, prealloc: Prealloc) {
+        self.prealloc = prealloc;
+    }
+    /// The blocks of `range` are shared with another file, or no longer.
+    pub fn set_shared(&mut self, range: FileRange, on: bool) {
+        if on || self.cow.is_some() {
+            self.cow_or_new().set_shared(range, on);
+        }
+    }
+    /// CoW reservations are made in aligned pieces of this size.
+    pub fn set_cow_hint(&mut self, hint: Bytes) {
+        self.cow_or_new().set_hint(hint);
+    }
+    fn cow_or_new(&mut self) -> &mut CowFork {
+        let hint = self.geometry.blocks_bytes(CowFork::DEFAULT_HINT);
+        self.cow.get_or_insert_with(|| CowFork::new(self.geometry, hint))
+    }
+    /// The CoW fork, if the file ever shared a block.
+    pub const fn cow(&self) -> Option<&CowFork> {
+        self.cow.as_ref()
+    }
+    /// The CoW fork, to be changed.
+    pub const fn cow_mut(&mut self) -> Option<&mut CowFork> {
+        self.cow.as_mut()
     }
     /// The extents.
     pub const fn map(&self) -> &ExtentMap {
@@ -41,19 +82,7 @@ impl Extents {
     /// Gives back what is only promised in a range (`xfs_bmap_punch_delalloc_range`); whether
     /// anything was.
     pub fn discard(&mut self, range: FileRange) -> bool {
-        let whole = self.geometry.block_range(range);
-        let mut at = whole.start();
-        let mut any = false;
-        while at < whole.end() {
-            let found = self.map.lookup(at, whole.end());
-            let part = found.range.intersect(FileRange::between(at, whole.end()));
-            if found.kind == MapType::Delalloc {
-                self.map.clear(part);
-                any = true;
-            }
-            at = part.end();
-        }
-        any
+        self.map.punch_promises(range)
     }
     /// Cuts a mapping at the boundaries around `pos`.
     fn cut(&self, map: Iomap, pos: Pos) -> Iomap {
@@ -64,18 +93,48 @@ impl Extents {
         let range = FileRange::between(from, to);
         Iomap { range, addr: map.addr_of(from), boundary: start.is_some(), ..map }
     }
-    /// A mapping that covers the start of `range`; a write over a hole reserves space
-    /// (`xfs_buffered_write_iomap_begin`).
-    pub fn begin(&mut self, range: FileRange, intent: Intent) -> Iomap {
+    /// A mapping that covers the start of `range`; a write over a hole, or over shared blocks,
+    /// reserves space (`xfs_buffered_write_iomap_begin`). The file has `size` bytes.
+    pub fn begin(&mut self, range: FileRange, intent: Intent, size: Pos) -> Mapping {
         let found = self.map.lookup(range.start(), range.end());
-        if found.kind != MapType::Hole || intent != Intent::Write {
-            return found;
+        let own = |iomap| Mapping { iomap, srcmap: None };
+        if intent == Intent::Read {
+            return own(found);
         }
+        if let Some(cow) = &mut self.cow
+            && let Some(mapping) = cow.begin(range, &found, intent == Intent::Zero)
+        {
+            return self.with_cookies(mapping);
+        }
+        if found.kind != MapType::Hole || intent != Intent::Write {
+            return own(found);
+        }
+        let most = range.start() + self.geometry.pages_bytes(MAX_RESERVED);
+        let write = FileRange::between(range.start(), range.end().min(most));
         // The extent list joins neighbouring reservations; the mapping is the new part alone.
-        let part = self.geometry.block_range(range).intersect(found.range);
+        let part = if self.map.ends_before(range.start()) {
+            let end = self.prealloc.end(self.geometry, &self.map, write, size);
+            FileRange::between(self.geometry.round_down_block(range.start()), end)
+        } else {
+            self.geometry.block_range(write).intersect(found.range)
+        };
         self.map.set(part, MapType::Delalloc, None);
         let cookie = self.map.cookie();
-        Iomap { new: true, ..Iomap::plain(part, MapType::Delalloc, None, cookie) }
+        own(Iomap { new: true, ..Iomap::plain(part, MapType::Delalloc, None, cookie) })
+    }
+    /// Gives a mapping what says whether it still holds: the CoW fork's changes count only where
+    /// the mapping came from it (`xfs_iomap_inode_sequence`).
+    fn with_cookies(&self, mapping: Mapping) -> Mapping {
+        let cookie = |map: Iomap| Iomap { cookie: self.cookie(map.shared), ..map };
+        Mapping { iomap: cookie(mapping.iomap), srcmap: mapping.srcmap.map(cookie) }
+    }
+    fn cookie(&self, shared: bool) -> u64 {
+        let cow = self.cow.as_ref().filter(|_| shared).map_or(0, |cow| cow.fork().cookie());
+        cow << 32 | self.map.cookie()
+    }
+    /// Whether a mapping still says the truth (`xfs_iomap_valid`).
+    pub fn is_valid(&self, iomap: &Iomap) -> bool {
+        iomap.cookie == self.cookie(iomap.shared)
     }
     /// Gives back what a write reserved and did not fill (`xfs_buffered_write_delalloc_punch`).
     pub fn end(
@@ -99,29 +158,71 @@ impl Extents {
         };
         let rest = FileRange::between(start, iomap.range.end());
         let block = self.geometry.block_size();
+        let fork = match &mut self.cow {
+            Some(cow) if iomap.shared => cow.fork_mut(),
+            Some(_) | None => &mut self.map,
+        };
         let mut at = rest.start();
         while at < rest.end() {
-            if !dirty(at) && self.map.lookup(at, at + block).kind == MapType::Delalloc {
-                self.map.clear(FileRange::between(at, at + block));
+            if !dirty(at) {
+                fork.punch_promises(FileRange::between(at, at + block));
             }
             at += block;
         }
         (!rest.is_empty()).then_some(rest)
     }
-    /// A mapping for writeback; the whole reservation gets space first, as unwritten blocks
-    /// (`xfs_map_blocks`).
+    /// A mapping for writeback; the whole reservation gets space first, as unwritten blocks. The
+    /// CoW fork comes first, and where it begins the mapping ends (`xfs_map_blocks`).
     pub fn writeback_map(
         &mut self,
         range: FileRange,
         space: &mut SpaceAllocator,
     ) -> Result<(Iomap, Option<Allocated>), Errno> {
-        let found = self.map.lookup(range.start(), range.end());
-        if found.kind != MapType::Delalloc {
-            return Ok((self.cut(found, range.start()), None));
+        let pos = range.start();
+        let from_cow = self.cow.as_ref().map(|cow| cow.for_writeback(pos, range.end()));
+        let shared = matches!(from_cow, Some(Ok(_)));
+        let found = match from_cow {
+            Some(Ok(found)) => found,
+            Some(Err(_)) | None => self.map.lookup(pos, range.end()),
+        };
+        let allocated = if found.kind == MapType::Delalloc {
+            let addr = space.allocate(found.range.len())?;
+            let fork = match &mut self.cow {
+                Some(cow) if shared => cow.fork_mut(),
+                Some(_) | None => &mut self.map,
+            };
+            fork.set(found.range, MapType::Unwritten, Some(addr));
+            Some(Allocated { range: found.range, addr })
+        } else {
+            None
+        };
+        let got = match &self.cow {
+            Some(cow) if shared => cow.fork().lookup(pos, range.end()),
+            Some(_) | None => self.map.lookup(pos, range.end()),
+        };
+        let until = match from_cow {
+            Some(Err(next)) => FileRange::between(got.range.start(), next),
+            Some(Ok(_)) | None => got.range,
+        };
+        Ok((self.cut(Iomap { shared, ..got.cut_to(until) }, pos), allocated))
+    }
+    /// An ioend is sent: blocks of the CoW fork count as written from now on.
+    pub fn send(&mut self, range: FileRange) {
+        if let Some(cow) = &mut self.cow {
+            cow.send(range);
         }
-        let addr = space.allocate(found.range.len())?;
-        self.map.set(found.range, MapType::Unwritten, Some(addr));
-        let got = self.map.lookup(range.start(), range.end());
-        Ok((self.cut(got, range.start()), Some(Allocated { range: found.range, addr })))
+    }
+    /// An ioend over shared blocks is complete: the new blocks replace them; what was given up.
+    pub fn remap(&mut self, range: FileRange) -> GivenUp {
+        let Self { cow, map, .. } = self;
+        cow.as_mut().map_or_else(GivenUp::new, |cow| cow.remap(range, map))
+    }
+    /// An ioend over shared blocks failed: its new blocks are given back, and what the data fork
+    /// only promised (`xfs_reflink_cancel_cow_range`).
+    pub fn cancel(&mut self, range: FileRange) {
+        if let Some(cow) = &mut self.cow {
+            cow.fork_mut().clear(range);
+        }
+        self.map.punch_promises(range);
     }
 }

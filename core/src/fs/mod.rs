@@ -2,16 +2,21 @@
 
 use crate::errno::Errno;
 use crate::geometry::Geometry;
-use crate::iomap::{Intent, Iomap, MapType, Mapping};
-use crate::units::{Bytes, DevAddr, FileRange, Pos};
+use crate::iomap::{Intent, Iomap, Mapping};
+use crate::units::{BlockNo, Bytes, DevAddr, FileRange, Pos};
 
 pub mod blockdev;
+pub mod cow;
 pub mod extent_map;
 pub mod extents;
+#[cfg(test)]
+mod extents_tests;
+pub mod prealloc;
 pub mod scripted;
 
 use blockdev::BlockDev;
-use extent_map::ExtentChange;
+use cow::GivenUp;
+use extent_map::{Extent, ExtentChange, ExtentMap};
 use extents::Extents;
 use scripted::Scripted;
 
@@ -45,6 +50,17 @@ impl SpaceAllocator {
     }
 }
 
+/// Lists of extents of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fork {
+    /// Where its bytes are.
+    Data,
+    /// Where new copies of shared blocks go.
+    Cow,
+    /// Which ranges are shared.
+    Shared,
+}
+
 /// Space that a reservation got during writeback.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Allocated {
@@ -66,11 +82,11 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// A mapping that covers `pos` (`iomap_begin`).
-    pub fn begin(&mut self, range: FileRange, intent: Intent) -> Result<Mapping, Errno> {
+    /// A mapping that covers `pos`, in a file of `size` bytes (`iomap_begin`).
+    pub fn begin(&mut self, range: FileRange, intent: Intent, size: Pos) -> Result<Mapping, Errno> {
         match self {
             Self::BlockDev(fs) => fs.begin(range).map(|iomap| Mapping { iomap, srcmap: None }),
-            Self::Extents(fs) => Ok(Mapping { iomap: fs.begin(range, intent), srcmap: None }),
+            Self::Extents(fs) => Ok(fs.begin(range, intent, size)),
             Self::Scripted(fs) => fs.begin(range, intent),
         }
     }
@@ -115,6 +131,31 @@ impl Provider {
             Self::Scripted(fs) => fs.map_mut().convert(range),
         }
     }
+    /// An ioend over shared blocks is sent.
+    pub fn send_shared(&mut self, range: FileRange) {
+        match self {
+            Self::BlockDev(_) | Self::Scripted(_) => {}
+            Self::Extents(fs) => fs.send(range),
+        }
+    }
+    /// An ioend over shared blocks is on the device: its new blocks replace them; what was given up.
+    pub fn remap(&mut self, range: FileRange) -> GivenUp {
+        match self {
+            Self::BlockDev(_) => GivenUp::new(),
+            Self::Extents(fs) => fs.remap(range),
+            Self::Scripted(fs) => {
+                fs.map_mut().convert(range);
+                GivenUp::new()
+            }
+        }
+    }
+    /// An ioend over shared blocks failed: its new blocks are given back.
+    pub fn cancel_shared(&mut self, range: FileRange) {
+        match self {
+            Self::BlockDev(_) | Self::Scripted(_) => {}
+            Self::Extents(fs) => fs.cancel(range),
+        }
+    }
     /// Writeback gave up on a range: what was only promised to it is given back. Whether anything
     /// was.
     pub fn discard(&mut self, range: FileRange) -> bool {
@@ -141,16 +182,27 @@ impl Provider {
     pub fn is_valid(&self, iomap: &Iomap) -> bool {
         match self {
             Self::BlockDev(_) | Self::Scripted(_) => true,
-            Self::Extents(fs) => fs.map().cookie() == iomap.cookie,
+            Self::Extents(fs) => fs.is_valid(iomap),
         }
     }
-    /// Changes of the extent list since this was last asked.
-    pub fn take_changes(&mut self) -> Vec<ExtentChange> {
+    /// Changes of the extent lists since this was last asked.
+    pub fn take_changes(&mut self) -> Vec<(Fork, ExtentChange)> {
+        let mut all = Vec::new();
+        let mut take = |fork, map: &mut ExtentMap| {
+            all.extend(map.take_changes().into_iter().map(|change| (fork, change)));
+        };
         match self {
-            Self::BlockDev(_) => Vec::new(),
-            Self::Extents(fs) => fs.map_mut().take_changes(),
-            Self::Scripted(fs) => fs.map_mut().take_changes(),
+            Self::BlockDev(_) => {}
+            Self::Extents(fs) => {
+                take(Fork::Data, fs.map_mut());
+                if let Some(cow) = fs.cow_mut() {
+                    take(Fork::Cow, cow.fork_mut());
+                    take(Fork::Shared, cow.shared_mut());
+                }
+            }
+            Self::Scripted(fs) => take(Fork::Data, fs.map_mut()),
         }
+        all
     }
     /// What stands behind a byte, to look only.
     pub fn peek(&self, pos: Pos, end: Pos) -> Iomap {
@@ -160,20 +212,33 @@ impl Provider {
             Self::Scripted(fs) => fs.map().lookup(pos, end),
         }
     }
-    /// The extents as the picture shows them: range, state, address.
+    /// The extents of the file's data: range, state, address.
     pub fn extents(&self, geometry: Geometry) -> Vec<Iomap> {
-        let mut all = Vec::new();
-        let map = match self {
-            Self::BlockDev(fs) => return vec![fs.whole()],
-            Self::Extents(fs) => fs.map(),
-            Self::Scripted(fs) => fs.map(),
-        };
-        for (block, extent) in map.iter() {
-            let start = Pos::new(geometry.block_offset(block).get());
-            let end = start + geometry.blocks_bytes(extent.len);
-            debug_assert!(extent.state != MapType::Hole, "holes are not kept");
-            all.push(Iomap::plain(FileRange::between(start, end), extent.state, extent.addr, 0));
+        match self {
+            Self::BlockDev(fs) => vec![fs.whole()],
+            Self::Extents(fs) => list(fs.map(), geometry),
+            Self::Scripted(fs) => list(fs.map(), geometry),
+        }
+    }
+    /// The extents of every fork.
+    pub fn forks(&self, geometry: Geometry) -> Vec<(Fork, Iomap)> {
+        let of = |fork| move |iomap| (fork, iomap);
+        let mut all: Vec<_> = self.extents(geometry).into_iter().map(of(Fork::Data)).collect();
+        if let Self::Extents(fs) = self
+            && let Some(cow) = fs.cow()
+        {
+            all.extend(list(cow.fork(), geometry).into_iter().map(of(Fork::Cow)));
+            all.extend(list(cow.shared(), geometry).into_iter().map(of(Fork::Shared)));
         }
         all
     }
+}
+
+fn list(map: &ExtentMap, geometry: Geometry) -> Vec<Iomap> {
+    let iomap = |(block, extent): (BlockNo, Extent)| {
+        let start = Pos::new(geometry.block_offset(block).get());
+        let range = FileRange::between(start, start + geometry.blocks_bytes(extent.len));
+        Iomap::plain(range, extent.state, extent.addr, 0)
+    };
+    map.iter().map(iomap).collect()
 }

@@ -70,9 +70,23 @@ impl Iomap {
     ) -> Self {
         Self { range, kind, addr, new: false, shared: false, boundary: false, cookie }
     }
+    /// The part of the mapping that lies in `range`.
+    #[must_use]
+    pub fn cut_to(&self, range: FileRange) -> Self {
+        let range = self.range.intersect(range);
+        Self { range, addr: self.addr_of(range.start()), ..*self }
+    }
     /// Device address of a byte of the mapping (`iomap_sector`).
     pub fn addr_of(&self, pos: Pos) -> Option<DevAddr> {
         Some(self.addr? + pos.since(self.range.start()))
+    }
+    /// The part of the file that lies in a range of the device, if any does.
+    pub fn range_at(&self, addr: DevAddr, len: Bytes) -> Option<FileRange> {
+        let mine = self.addr?;
+        let from = addr.max(mine);
+        let to = (addr + len).min(mine + self.range.len());
+        let start = self.range.start() + from.since(mine);
+        (from < to).then(|| FileRange::between(start, start + to.since(from)))
     }
     /// Bytes of the mapping from `pos` on.
     pub fn left(&self, pos: Pos) -> Bytes {

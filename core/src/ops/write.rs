@@ -551,7 +551,8 @@ impl<E: Env> World<E> {
     ) -> Result<Mapping, Errno> {
         self.count(Counter::BeginCalls, 1);
         let range = self.reservable(file, range, intent)?;
-        let got = self.file_mut(file).provider.begin(range, intent);
+        let size = self.file(file).size;
+        let got = self.file_mut(file).provider.begin(range, intent, size);
         self.note_extents(file);
         if let Ok(mapping) = &got {
             let map = &mapping.iomap;

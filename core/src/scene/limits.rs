@@ -100,6 +100,9 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                     mapped = true;
                     seen.extents_move |= delta.old != 0;
                 }
+                DeltaKind::CowLen | DeltaKind::CowAt | DeltaKind::SharedLen => {
+                    seen.extents_move |= delta.object == file.get();
+                }
                 DeltaKind::BioHead | DeltaKind::BioState => moved = true,
                 DeltaKind::FileSize
                 | DeltaKind::FileDiskSize

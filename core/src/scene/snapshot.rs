@@ -87,6 +87,10 @@ pub(super) struct Snapshot {
     pub(super) op: Option<(u32, OpRecord)>,
     pub(super) cache: CacheView,
     pub(super) extents: Vec<ExtentView>,
+    /// Where new copies of shared blocks go.
+    pub(super) cow: Vec<ExtentView>,
+    /// Stretches that another file has too.
+    pub(super) shared: Vec<(u64, u64)>,
     pub(super) bios: Vec<BioView>,
     pub(super) tallies: Tallies,
 }
@@ -130,6 +134,8 @@ impl Snapshot {
             op: running(model, file),
             cache,
             extents: extents(model, file),
+            cow: model.file(file).into_iter().flat_map(|of| views(of.cow(), block)).collect(),
+            shared: model.file(file).into_iter().flat_map(|of| shared(of, block)).collect(),
             bios,
             tallies: model.tallies(file).clone(),
         }
@@ -245,7 +251,14 @@ fn running(model: &Model, file: FileId) -> Option<(u32, OpRecord)> {
 
 pub(super) fn extents(model: &Model, file: FileId) -> Vec<ExtentView> {
     let block = model.geometry().block_size().get();
-    let view = |(at, len, kind, addr): (u32, Bytes, ExtentState, DevAddr)| {
+    model.file(file).into_iter().flat_map(|of| views(of.extents(), block)).collect()
+}
+
+fn views(
+    extents: impl Iterator<Item = (u32, Bytes, ExtentState, DevAddr)>,
+    block: u64,
+) -> impl Iterator<Item = ExtentView> {
+    extents.map(move |(at, len, kind, addr)| {
         let start = u64::from(at) * block;
         let placed = matches!(kind, ExtentState::Mapped | ExtentState::Unwritten);
         ExtentView {
@@ -254,8 +267,14 @@ pub(super) fn extents(model: &Model, file: FileId) -> Vec<ExtentView> {
             kind,
             addr: placed.then_some(addr.get()),
         }
-    };
-    model.file(file).into_iter().flat_map(FileState::extents).map(view).collect()
+    })
+}
+
+fn shared(file: &FileState, block: u64) -> impl Iterator<Item = (u64, u64)> {
+    file.shared().map(move |(at, len)| {
+        let start = u64::from(at) * block;
+        (start, start.saturating_add(len.get()))
+    })
 }
 
 /// A bio of this file; its pieces name whole stretches of one cargo.

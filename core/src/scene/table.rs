@@ -132,7 +132,15 @@ fn mapping(now: &Snapshot) -> Vec<Row> {
         });
         row(what, format!("{}{place}", extent.kind.name()))
     };
-    now.extents.iter().map(say).collect()
+    let range = |(start, end): &(u64, u64)| {
+        row(format!("bytes {} to {}", position(*start), position(*end)), "shared".to_owned())
+    };
+    let new = |extent: &super::snapshot::ExtentView| {
+        let Row { what, state } = say(extent);
+        row(what, format!("new copy: {state}"))
+    };
+    let all = now.extents.iter().map(say).chain(now.shared.iter().map(range));
+    all.chain(now.cow.iter().map(new)).collect()
 }
 
 fn bios(now: &Snapshot) -> Vec<Row> {

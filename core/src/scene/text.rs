@@ -222,7 +222,20 @@ fn mapping(run: &Run, grid: &Grid) -> Vec<String> {
             ExtentState::Inline => 'I',
         })
     };
-    vec![grid.row(letter)]
+    let copy = |at, end| {
+        let found = run.now.cow.iter().find(|extent| extent.start < end && at < extent.end);
+        let shared = run.now.shared.iter().any(|(start, stop)| *start < end && at < *stop);
+        match found {
+            Some(_) => 'C',
+            None if shared => 's',
+            None => ' ',
+        }
+    };
+    let mut rows = vec![grid.row(letter)];
+    if !(run.now.cow.is_empty() && run.now.shared.is_empty()) {
+        rows.push(grid.row(copy));
+    }
+    rows
 }
 
 fn cargo(run: &Run, start: u64, end: u64) -> char {

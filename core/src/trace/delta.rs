@@ -88,6 +88,12 @@ kinds! {
     FolioWaste = 27, "waste";
     /// File: 1 while it is open.
     FileOpen = 28, "open";
+    /// File: as [`Self::ExtentLen`], in the CoW fork.
+    CowLen = 70, "cow.len";
+    /// File: as [`Self::ExtentAt`], in the CoW fork.
+    CowAt = 71, "cow.at";
+    /// File: length in bytes of the shared stretch that starts at block `aux`; 0 = none starts there.
+    SharedLen = 72, "shared.len";
 }
 
 /// One change of one word of state.

@@ -36,7 +36,19 @@ pub struct FileState {
     open: u64,
     size: u64,
     disk_size: u64,
-    extents: BTreeMap<u32, (u64, u64)>,
+    extents: ExtentWords,
+    cow: ExtentWords,
+    shared: ExtentWords,
+}
+
+/// Extents by first block: bytes, and the word of state and place.
+type ExtentWords = BTreeMap<u32, (u64, u64)>;
+
+fn extents_of(words: &ExtentWords) -> impl Iterator<Item = (u32, Bytes, ExtentState, DevAddr)> {
+    words.iter().map(|(block, (len, at))| {
+        let state = MapType::from_code(at & 7).unwrap_or(MapType::Hole);
+        (*block, Bytes::new(*len), state, DevAddr::new(at >> 3))
+    })
 }
 
 impl FileState {
@@ -50,10 +62,15 @@ impl FileState {
     }
     /// The extents, ascending: first block of the file, bytes, state, device address.
     pub fn extents(&self) -> impl Iterator<Item = (u32, Bytes, ExtentState, DevAddr)> {
-        self.extents.iter().map(|(block, (len, at))| {
-            let state = MapType::from_code(at & 7).unwrap_or(MapType::Hole);
-            (*block, Bytes::new(*len), state, DevAddr::new(at >> 3))
-        })
+        extents_of(&self.extents)
+    }
+    /// The extents of the CoW fork.
+    pub fn cow(&self) -> impl Iterator<Item = (u32, Bytes, ExtentState, DevAddr)> {
+        extents_of(&self.cow)
+    }
+    /// The stretches whose blocks are shared with another file: first block, bytes.
+    pub fn shared(&self) -> impl Iterator<Item = (u32, Bytes)> {
+        self.shared.iter().map(|(block, (len, _))| (*block, Bytes::new(*len)))
     }
     /// One word for [`DeltaKind::ExtentAt`].
     pub fn pack_extent(state: ExtentState, addr: Option<DevAddr>) -> u64 {
@@ -342,7 +359,11 @@ impl Model {
             DeltaKind::FileOpen => self.swap_file(delta, |file| &mut file.open),
             DeltaKind::FileSize => self.swap_file(delta, |file| &mut file.size),
             DeltaKind::FileDiskSize => self.swap_file(delta, |file| &mut file.disk_size),
-            DeltaKind::ExtentLen | DeltaKind::ExtentAt => self.swap_extent(delta),
+            DeltaKind::ExtentLen | DeltaKind::ExtentAt => {
+                self.swap_extent(delta, |file| &mut file.extents)
+            }
+            DeltaKind::CowLen | DeltaKind::CowAt => self.swap_extent(delta, |file| &mut file.cow),
+            DeltaKind::SharedLen => self.swap_extent(delta, |file| &mut file.shared),
             DeltaKind::FolioPlace => self.place_folio(delta),
             DeltaKind::FolioPfn => self.swap_folio(delta, |folio| &mut folio.pfn),
             DeltaKind::FolioFlags => self.swap_folio(delta, |folio| &mut folio.flags),
@@ -389,10 +410,15 @@ impl Model {
         done
     }
 
-    fn swap_extent(&mut self, delta: &Delta) -> Result<(), Mismatch> {
-        let extents = &mut self.files.entry(delta.object, FileState::default).extents;
+    fn swap_extent(
+        &mut self,
+        delta: &Delta,
+        fork: fn(&mut FileState) -> &mut ExtentWords,
+    ) -> Result<(), Mismatch> {
+        let extents = fork(self.files.entry(delta.object, FileState::default));
         let extent = extents.entry(delta.aux).or_default();
-        let word = if delta.kind == DeltaKind::ExtentLen { &mut extent.0 } else { &mut extent.1 };
+        let place = matches!(delta.kind, DeltaKind::ExtentAt | DeltaKind::CowAt);
+        let word = if place { &mut extent.1 } else { &mut extent.0 };
         let done = swap(word, delta);
         if *extent == (0, 0) {
             extents.remove(&delta.aux);

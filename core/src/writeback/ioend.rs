@@ -8,6 +8,8 @@ use crate::cache::ifs::Half;
 use crate::counters::Counter;
 use crate::errno::Errno;
 use crate::fault::{FaultEffect, FaultPoint};
+use crate::fs::Provider;
+use crate::fs::cow::GivenUp;
 use crate::iomap::{Iomap, MapType};
 use crate::trace::rule::Rule;
 use crate::units::{BioId, Bytes, DevAddr, FileId, FileRange, FolioId, Offset, Pos};
@@ -225,7 +227,7 @@ impl<E: Env> World<E> {
     pub(crate) fn end_ioend(&mut self, id: BioId, result: Result<(), Errno>) {
         let bio = &self.bio(id).bio;
         let (file, pos, len, io_size) = (bio.head.file, bio.pos, bio.len, bio.io_size);
-        let unwritten = bio.head.unwritten;
+        let (unwritten, shared) = (bio.head.unwritten, bio.head.shared);
         let range = FileRange::between(pos, pos + len);
         let result = match result {
             Ok(()) if unwritten => match self.faults.fire(FaultPoint::ConvertUnwritten, range) {
@@ -236,9 +238,18 @@ impl<E: Env> World<E> {
         };
         if let Err(errno) = result {
             self.record_error(file, pos, errno);
+            if shared {
+                self.file_mut(file).provider.cancel_shared(range);
+                self.note_extents(file);
+            }
             return;
         }
-        if unwritten && self.file_mut(file).provider.convert(range) {
+        if shared {
+            let given_up = self.file_mut(file).provider.remap(range);
+            self.note_extents(file);
+            self.release_shared(&given_up);
+            self.step(Rule::Remapped, [pos.get(), len.get(), 0, 0]);
+        } else if unwritten && self.file_mut(file).provider.convert(range) {
             self.note_extents(file);
             self.step(Rule::Converted, [pos.get(), len.get(), 0, 0]);
         }
@@ -247,6 +258,31 @@ impl<E: Env> World<E> {
         if end > disk_size {
             self.set_disk_size(file, end);
             self.step(Rule::DiskSizeMoved, [disk_size.get(), end.get(), 0, 0]);
+        }
+    }
+    /// Space that a file gave up: where one other file alone still has it, it shares it no longer.
+    fn release_shared(&mut self, given_up: &GivenUp) {
+        let geometry = self.geometry();
+        for (addr, len) in given_up {
+            let held: Vec<(usize, FileRange)> = self
+                .files
+                .iter()
+                .enumerate()
+                .flat_map(|(at, inode)| {
+                    let extents = inode.provider.extents(geometry).into_iter();
+                    extents.filter_map(move |map| Some((at, map.range_at(*addr, *len)?)))
+                })
+                .collect();
+            let [(first, _), rest @ ..] = held.as_slice() else { continue };
+            if rest.iter().any(|(at, _)| at != first) {
+                continue;
+            }
+            for (at, range) in &held {
+                if let Provider::Extents(fs) = &mut self.files[*at].provider {
+                    fs.set_shared(*range, false);
+                }
+                self.note_extents(FileId::new(*at as u32));
+            }
         }
     }
 }

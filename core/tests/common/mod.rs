@@ -4,13 +4,14 @@
 
 use folioscope_core::behaviour::{Behaviours, DirtyTracking};
 use folioscope_core::cache::frame_alloc::FramePolicy;
-use folioscope_core::device::sim::{Sim, Timing};
+use folioscope_core::device::sim::{Sim, Timing, peek_bytes};
 use folioscope_core::engine::{Engine, ReadFlags, WriteFlags, drive};
 use folioscope_core::frames::{Fill, HeapFrames};
 use folioscope_core::fs::blockdev::BlockDev;
 use folioscope_core::fs::extents::Extents;
 use folioscope_core::fs::{Provider, SpaceAllocator};
 use folioscope_core::geometry::Geometry;
+use folioscope_core::iomap::MapType;
 use folioscope_core::ops::advise::Advice;
 use folioscope_core::ops::readahead::ReadaheadLimits;
 use folioscope_core::trace::header::{Header, Source};
@@ -40,13 +41,20 @@ pub fn geometry(page: u64, block: u64, order: u8) -> Geometry {
 pub enum Kind {
     Extents,
     BlockDev,
+    /// A file with bytes that share their blocks with another file.
+    Shared,
 }
+
+/// Bytes that a file of [`Kind::Shared`] starts with.
+const SHARED: usize = 300;
 
 /// One world under test.
 pub struct Rig<S: Sink> {
     pub engine: Engine<Host<S>>,
     pub sim: Sim,
     pub file: FileId,
+    /// The file that shares its blocks, if one does.
+    pub other: Option<FileId>,
     pub tracking: DirtyTracking,
 }
 
@@ -70,13 +78,31 @@ impl<S: Sink> Rig<S> {
             readahead: ReadaheadLimits { window: Pages::new(4), io: Pages::new(8) },
         };
         let engine = Engine::new(config, HeapFrames::new(geometry.page_size()), sink);
+        let mut sim = Sim::new(timing);
+        let mut size = Pos::ZERO;
         let provider = match kind {
             Kind::Extents => Provider::Extents(Extents::new(geometry)),
             Kind::BlockDev => Provider::BlockDev(BlockDev::new(Bytes::new(1 << 20))),
+            Kind::Shared => {
+                size = Pos::new(SHARED as u64);
+                let at = DevAddr::new(1 << 16);
+                sim.store_mut().write(at, &[0x55; SHARED]);
+                let mut fs = Extents::new(geometry);
+                let blocks = geometry.block_range(FileRange::between(Pos::ZERO, size));
+                fs.map_mut().set(blocks, MapType::Mapped, Some(at));
+                fs.set_cow_hint(geometry.block_size());
+                fs.set_shared(blocks, true);
+                Provider::Extents(fs)
+            }
         };
-        let file = engine.open(Pos::ZERO, provider);
+        let file = engine.open(size, provider.clone());
+        let other = (kind == Kind::Shared).then(|| engine.open(size, provider));
         let tracking = behaviours.dirty_tracking;
-        Self { engine, sim: Sim::new(timing), file, tracking }
+        Self { engine, sim, file, other, tracking }
+    }
+    /// The bytes that the file starts with.
+    pub fn start(&self) -> Vec<u8> {
+        vec![0x55; if self.other.is_some() { SHARED } else { 0 }]
     }
     pub fn write(&mut self, pos: u64, len: u64, byte: u8, dsync: bool) -> u64 {
         let mut source = Fill { byte, len: Bytes::new(len) };
@@ -161,8 +187,11 @@ impl<S: Sink> Rig<S> {
                 assert_eq!(broken, [], "after op {at}: {op:?}");
             });
         }
-        let seen = folioscope_core::device::sim::peek_bytes(&self.engine, &self.sim, self.file);
+        let seen = peek_bytes(&self.engine, &self.sim, self.file);
         assert_eq!(seen, *model, "what a look at the file shows");
+        if let Some(other) = self.other {
+            assert_eq!(peek_bytes(&self.engine, &self.sim, other), self.start(), "the other file");
+        }
     }
 }
 

@@ -12,7 +12,8 @@ use crate::units::SECTOR_SIZE;
 pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) -> Fx {
     let height = if frame.full(Lane::Mapping) { 18 } else { 14 };
     let row = Row { height, gap: 4, center: height / 2 };
-    let agree = frame.agree(|a, b| a.extents == b.extents);
+    let agree =
+        frame.agree(|a, b| a.extents == b.extents && a.cow == b.cow && a.shared == b.shared);
     if frame.compares() && frame.limits.mapping_fixed {
         // Both runs end up with the same extents: one row, of the run that has more of them now.
         let most = |at: &usize| (frame.runs[*at].now.extents.len(), usize::MAX - at);
@@ -52,18 +53,49 @@ fn extents(frame: &Frame<'_>, canvas: &mut Canvas, runs: (usize, usize), top: Fx
         }
     }
     for extent in &run.now.extents {
-        for piece in frame.file.pieces(extent.start, extent.end) {
-            let area = band(piece.x0, piece.x1, top, bottom);
-            canvas.framed(id(as_run, "ext", piece.start, 0), style(extent.kind), area, 0);
-            let (long, short) = names(extent, piece.start);
-            let place = [(piece.x0 + px(8), top + px(height - 5), Anchor::Start)];
-            let texts: &[&str] = &[&long, short];
-            let edges = (piece.x0, if full { piece.x1 } else { piece.x0 });
-            canvas.label(id(as_run, "ename", piece.start, 0), Style::Stage, edges, &place, texts);
-            let changed = run.before.as_ref().is_some_and(|old| !old.extents.contains(extent));
-            if changed {
-                canvas.fill(id(as_run, "echg", piece.start, 0), Style::Changed, area);
-            }
+        let shared =
+            run.now.shared.iter().any(|(from, to)| extent.start < *to && *from < extent.end);
+        let extra = if shared { ", shared" } else { "" };
+        let changed = run.before.as_ref().is_some_and(|old| !old.extents.contains(extent));
+        one(
+            frame,
+            canvas,
+            as_run,
+            extent,
+            (top, bottom),
+            &["ext", "ename", "echg", extra],
+            changed,
+        );
+    }
+    // New copies of shared blocks lie over the old ones, half as high.
+    for extent in &run.now.cow {
+        let changed = run.before.as_ref().is_some_and(|old| !old.cow.contains(extent));
+        let edges = (top + px(height / 2), bottom);
+        one(frame, canvas, as_run, extent, edges, &["cow", "cname", "cchg", ", new copy"], changed);
+    }
+}
+
+/// An extent: its body, its name with an addition, and whether it is new or moved.
+fn one(
+    frame: &Frame<'_>,
+    canvas: &mut Canvas,
+    run: usize,
+    extent: &ExtentView,
+    (top, bottom): (Fx, Fx),
+    [body, name, mark, extra]: &[&'static str; 4],
+    changed: bool,
+) {
+    let full = frame.full(Lane::Mapping);
+    for piece in frame.file.pieces(extent.start, extent.end) {
+        let area = band(piece.x0, piece.x1, top, bottom);
+        canvas.framed(id(run, body, piece.start, 0), style(extent.kind), area, 0);
+        let (long, short) = names(extent, piece.start);
+        let place = [(piece.x0 + px(8), bottom - px(5), Anchor::Start)];
+        let texts: &[&str] = &[&format!("{long}{extra}"), &format!("{short}{extra}"), short];
+        let edges = (piece.x0, if full { piece.x1 } else { piece.x0 });
+        canvas.label(id(run, name, piece.start, 0), Style::Stage, edges, &place, texts);
+        if changed {
+            canvas.fill(id(run, mark, piece.start, 0), Style::Changed, area);
         }
     }
 }
