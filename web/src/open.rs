@@ -100,59 +100,31 @@ fn bounded(header: &Header, recording: &Recording) -> Result<(), String> {
     let (mut now, mut most) = (0, 0);
     for at in 0..recording.len() {
         for delta in recording.deltas(at) {
-            match delta.kind {
-                DeltaKind::FolioPlace => {
-                    let row = delta.object as usize;
-                    if row >= MAX_FOLIOS {
-                        return Err(format!(
-                            "step {at} of the trace names more than {MAX_FOLIOS} folios"
-                        ));
-                    }
-                    live.resize(live.len().max(row + 1), 0);
-                    now -= live[row];
-                    live[row] = match Place::unpack(delta.new) {
-                        Some(place) => cost(geometry, place).ok_or_else(|| too_far(at))?,
-                        None => 0,
-                    };
-                    now += live[row];
-                    most = most.max(now);
+            if delta.kind == DeltaKind::FolioPlace {
+                let row = delta.object as usize;
+                if row >= MAX_FOLIOS {
+                    return Err(format!(
+                        "step {at} of the trace names more than {MAX_FOLIOS} folios"
+                    ));
                 }
-                DeltaKind::BioSegAt | DeltaKind::BioSegLen => {
-                    let folio = geometry.folio_size(geometry.max_order()).get();
-                    let offset = if delta.kind == DeltaKind::BioSegAt {
-                        delta.new & u64::from(u32::MAX)
-                    } else {
-                        delta.new
-                    };
-                    if offset > folio {
-                        return Err(too_far(at));
-                    }
+                live.resize(live.len().max(row + 1), 0);
+                now -= live[row];
+                live[row] = match Place::unpack(delta.new) {
+                    Some(place) => cost(geometry, place).ok_or_else(|| too_far(at))?,
+                    None => 0,
+                };
+                now += live[row];
+                most = most.max(now);
+            } else if matches!(delta.kind, DeltaKind::BioSegAt | DeltaKind::BioSegLen) {
+                let folio = geometry.folio_size(geometry.max_order()).get();
+                let offset = if delta.kind == DeltaKind::BioSegAt {
+                    delta.new & u64::from(u32::MAX)
+                } else {
+                    delta.new
+                };
+                if offset > folio {
+                    return Err(too_far(at));
                 }
-                DeltaKind::FileSize
-                | DeltaKind::FileDiskSize
-                | DeltaKind::ExtentLen
-                | DeltaKind::ExtentAt
-                | DeltaKind::FolioPfn
-                | DeltaKind::FolioFlags
-                | DeltaKind::FolioUptodate
-                | DeltaKind::FolioDirty
-                | DeltaKind::FolioAsked
-                | DeltaKind::FolioReadPending
-                | DeltaKind::FolioWritePending
-                | DeltaKind::BioHead
-                | DeltaKind::BioAddr
-                | DeltaKind::BioLen
-                | DeltaKind::BioPos
-                | DeltaKind::BioIoSize
-                | DeltaKind::BioState
-                | DeltaKind::BioEnd
-                | DeltaKind::OpHead
-                | DeltaKind::OpPos
-                | DeltaKind::OpLen
-                | DeltaKind::OpRet
-                | DeltaKind::Counter
-                | DeltaKind::FolioWaste
-                | DeltaKind::FileOpen => {}
             }
         }
     }

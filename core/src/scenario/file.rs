@@ -2,7 +2,7 @@
 //!
 //! Version 0 carries no promise. Every error names line, column and field.
 
-use super::raw::{self, Raw, RawDevice, RawExtent, RawOp, RawSize, RawWorld};
+use super::raw::{self, Raw, RawDevice, RawExtent, RawFile, RawOp, RawSize, RawWorld};
 use super::size::parse_size;
 use super::{
     Action, MAX_FILE, MAX_FILES, MAX_HELD, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp, StartExtent,
@@ -10,6 +10,7 @@ use super::{
 };
 use crate::behaviour::{Behaviours, Profile};
 use crate::device::sim::Timing;
+use crate::fs::prealloc::Prealloc;
 use crate::geometry::Geometry;
 use crate::iomap::MapType;
 use crate::ops::readahead::ReadaheadLimits;
@@ -196,9 +197,56 @@ fn build_files(geometry: Geometry, raw: &Raw) -> Result<Vec<StartFile>, Problem>
             }
             Some(all)
         };
-        files.push(StartFile { name: name.clone(), size, extents, fill });
+        let prealloc = build_prealloc(file)?;
+        let mut start =
+            StartFile { name: name.clone(), size, extents, fill, shared: false, prealloc };
+        if let Some(of) = &file.shares {
+            share(&mut files, file, of, &mut start)?;
+        }
+        files.push(start);
     }
     Ok(files)
+}
+
+/// A file starts as a copy of another that has the same blocks.
+fn share(
+    files: &mut [StartFile],
+    file: &RawFile,
+    of: &Spanned<String>,
+    start: &mut StartFile,
+) -> Result<(), Problem> {
+    if file.device || file.size.is_some() || file.fill.is_some() || !file.extent.is_empty() {
+        let message = "a file that shares has the size, the bytes and the extents of the other: \
+                       leave out `size`, `fill`, `extent` and `device`";
+        return Err((of.span(), message.to_owned()));
+    }
+    let other = files.iter_mut().find(|other| other.name == *of.get_ref());
+    let Some(other) = other.filter(|other| other.extents.is_some()) else {
+        let message = format!("no file `{}` with extents stands above", of.get_ref());
+        return Err((of.span(), message));
+    };
+    other.shared = true;
+    let StartFile { size, extents, fill, .. } = other.clone();
+    *start = StartFile { size, extents, fill, shared: true, ..start.clone() };
+    Ok(())
+}
+
+fn build_prealloc(file: &RawFile) -> Result<Prealloc, Problem> {
+    let Some(raw) = &file.prealloc else { return Ok(Prealloc::Off) };
+    match raw.get_ref() {
+        RawSize::Text(word) if word == "dynamic" => Ok(Prealloc::Dynamic),
+        RawSize::Text(word) if word == "off" => Ok(Prealloc::Off),
+        RawSize::Text(_) | RawSize::Number(_) => {
+            let len = size(raw).map_err(|(place, message)| {
+                (place, format!("{message}; `dynamic` and `off` are known, too"))
+            })?;
+            if len > MAX_FILE || len.is_zero() {
+                let message = format!("`prealloc` is {}: expected 1 B to {MAX_FILE}", len.get());
+                return Err((raw.span(), message));
+            }
+            Ok(Prealloc::Fixed(len))
+        }
+    }
 }
 
 /// Stretches that are in use: first byte to the byte behind the last.

@@ -9,6 +9,7 @@ pub mod size;
 
 use crate::behaviour::Behaviours;
 use crate::device::sim::Timing;
+use crate::fs::prealloc::Prealloc;
 use crate::geometry::Geometry;
 use crate::iomap::MapType;
 use crate::units::{Bytes, DevAddr, FileId, FileRange, Pos};
@@ -46,6 +47,10 @@ pub struct StartFile {
     pub extents: Option<Vec<StartExtent>>,
     /// The byte that its blocks hold.
     pub fill: u8,
+    /// Another file has the same blocks.
+    pub shared: bool,
+    /// How much a write at EOF reserves.
+    pub prealloc: Prealloc,
 }
 
 impl StartFile {

@@ -49,6 +49,8 @@ pub(super) struct RawFile {
     pub(super) device: bool,
     pub(super) fill: Option<Spanned<i64>>,
     pub(super) extent: Vec<Spanned<RawExtent>>,
+    pub(super) shares: Option<Spanned<String>>,
+    pub(super) prealloc: Option<Spanned<RawSize>>,
 }
 
 pub(super) struct RawExtent {
@@ -131,13 +133,16 @@ fn variant_of(span: Span, table: &DeTable<'_>) -> Result<RawVariant, Problem> {
 }
 
 fn file_of(span: Span, table: &DeTable<'_>) -> Result<RawFile, Problem> {
-    let fields = Fields::new(span, table, &["name", "size", "device", "fill", "extent"])?;
+    let known = ["name", "size", "device", "fill", "extent", "shares", "prealloc"];
+    let fields = Fields::new(span, table, &known)?;
     Ok(RawFile {
         name: fields.need("name", string)?,
         size: fields.may("size", size)?,
         device: fields.may("device", boolean)?.is_some_and(Spanned::into_inner),
         fill: fields.may("fill", integer)?,
         extent: fields.list("extent", extent_of)?,
+        shares: fields.may("shares", string)?,
+        prealloc: fields.may("prealloc", size)?,
     })
 }
 

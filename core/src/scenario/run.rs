@@ -117,7 +117,9 @@ fn start_file(geometry: Geometry, file: &StartFile, store: &mut Store) -> Provid
         return Provider::BlockDev(BlockDev::new(len));
     };
     let mut fs = Extents::new(geometry);
+    fs.set_prealloc(file.prealloc);
     for extent in extents {
+        fs.set_shared(extent.range, file.shared);
         fs.map_mut().set(extent.range, extent.state, Some(extent.addr));
         if extent.state == crate::iomap::MapType::Mapped {
             // Bytes of the last block behind EOF are zero, as every writeback leaves them.
