@@ -53,7 +53,7 @@ fn record(at: usize, with: usize, kind: Kind, script: &[common::Op]) -> (Recordi
 }
 
 fn cases() -> impl Strategy<Value = (usize, usize, Kind, Vec<common::Op>)> {
-    let kind = prop_oneof![Just(Kind::Extents), Just(Kind::BlockDev)];
+    let kind = prop_oneof![Just(Kind::Extents), Just(Kind::BlockDev), Just(Kind::Queued)];
     (0usize..5, 0usize..6, kind).prop_flat_map(|(at, with, kind)| {
         scripts(limit_of(at), 12).prop_map(move |script| (at, with, kind, script))
     })

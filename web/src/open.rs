@@ -143,6 +143,11 @@ fn bounded(header: &Header, recording: &Recording) -> Result<(), String> {
                 | DeltaKind::BioAddr
                 | DeltaKind::BioLen
                 | DeltaKind::BioPos
+                | DeltaKind::BioRequest
+                | DeltaKind::RequestHead
+                | DeltaKind::RequestAddr
+                | DeltaKind::RequestLen
+                | DeltaKind::RequestState
                 | DeltaKind::BioIoSize
                 | DeltaKind::BioState
                 | DeltaKind::BioEnd
