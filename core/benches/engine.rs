@@ -58,6 +58,7 @@ impl<S: Sink> Rig<S> {
             frames: FramePolicy::Packed,
             space: SpaceAllocator::new(DevAddr::ZERO, None),
             readahead: ReadaheadLimits::usual(geometry),
+            queue: None,
         };
         let engine = Engine::new(config, HeapFrames::new(geometry.page_size()), sink);
         let file = engine.open(Pos::new(size), provider);

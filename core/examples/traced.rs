@@ -32,6 +32,7 @@ fn main() {
         frames: FramePolicy::Packed,
         space: SpaceAllocator::new(DevAddr::ZERO, None),
         readahead: ReadaheadLimits::default(),
+        queue: None,
     };
     let engine: Engine<Traced> = Engine::new(config, HeapFrames::new(page), Recording::default());
     let size = Bytes::kib(64);

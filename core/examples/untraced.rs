@@ -35,6 +35,7 @@ fn main() {
             frames: FramePolicy::Packed,
             space: SpaceAllocator::new(DevAddr::ZERO, None),
             readahead: ReadaheadLimits::default(),
+            queue: None,
         };
         let engine: Engine<Untraced> = Engine::new(config, HeapFrames::new(page), NoTrace);
         let device = Provider::BlockDev(BlockDev::new(Bytes::new(FILE)));

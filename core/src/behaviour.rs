@@ -124,6 +124,16 @@ switch! {
     }
 }
 
+switch! {
+    /// In which order the requests of a plug are issued when its task does it.
+    PlugOrder {
+        /// The newest first (before 6.12).
+        Lifo = "lifo",
+        /// The oldest first.
+        Fifo = "fifo",
+    }
+}
+
 /// One value for every switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Behaviours {
@@ -143,6 +153,8 @@ pub struct Behaviours {
     pub clear_rounding: ClearRounding,
     /// See [`IoendMerge`].
     pub ioend_merge: IoendMerge,
+    /// See [`PlugOrder`].
+    pub plug_order: PlugOrder,
 }
 
 /// How a profile is known.
@@ -184,6 +196,7 @@ const LINUX_5_15: Behaviours = Behaviours {
     read_submission: ReadSubmission::AtEnd,
     clear_rounding: ClearRounding::Outward,
     ioend_merge: IoendMerge::Flags,
+    plug_order: PlugOrder::Lifo,
 };
 const LINUX_6_6: Behaviours = Behaviours {
     dirty_tracking: DirtyTracking::PerBlock,
@@ -194,6 +207,7 @@ const LINUX_6_12: Behaviours = Behaviours {
     write_chunk: WriteChunk::MappingMax,
     readahead_rules: ReadaheadRules::FolioOrder,
     read_folio_step: ReadFolioStep::Mapping,
+    plug_order: PlugOrder::Fifo,
     ..LINUX_6_6
 };
 const LINUX_6_18: Behaviours = Behaviours {

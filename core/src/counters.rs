@@ -56,6 +56,12 @@ counters! {
     /// Bytes of user memory that were touched one by one to make it present: one at the start and
     /// one for each page boundary crossed, each time.
     UserTouches = "user_touches",
+    /// Requests issued to the device; none where bios go straight to it.
+    Requests = "requests",
+    /// Bios that joined the back of a request.
+    BackMerges = "back_merges",
+    /// Bios that joined the front of a request.
+    FrontMerges = "front_merges",
 }
 
 /// The value of every counter.

@@ -2,10 +2,10 @@
 //!
 //! The contract. `pread`, `pwrite`, `fsync` and their like return futures that borrow the engine;
 //! the host polls them with any waker. When none can go on, the host takes every effect
-//! ([`Engine::poll_effect`]), carries it out, and reports its end with [`Engine::handle_bio_end`]
-//! or [`Engine::handle_flush_end`], in any order; [`Engine::handle_time`] moves the clock and never
-//! moves it back. One mutation, then drain: after each report poll again. [`drive`] does all this
-//! for a host that can wait.
+//! ([`Engine::poll_effect`]), carries it out, and reports its end with
+//! [`Engine::handle_bio_end`], [`Engine::handle_request_end`] or [`Engine::handle_flush_end`], in
+//! any order; [`Engine::handle_time`] moves the clock and never moves it back. One mutation, then
+//! drain: after each report poll again. [`drive`] does all this for a host that can wait.
 
 use crate::counters::Counters;
 use crate::errno::Errno;
@@ -17,7 +17,7 @@ use crate::ops::readahead::Window;
 use crate::ops::sync::RangeSync;
 use crate::ops::{OpKind, OpResult};
 use crate::trace::step::Context;
-use crate::units::{BioId, Bytes, FileId, FileRange, OpId, Pos, TaskId, Time};
+use crate::units::{BioId, Bytes, FileId, FileRange, OpId, Pos, RequestId, TaskId, Time};
 use crate::world::{Caller, Config, Effect, Env, FlushId, World};
 use core::cell::RefCell;
 use core::future::{Future, poll_fn};
@@ -60,9 +60,28 @@ impl<E: Env> Cx<'_, E> {
         world.caller = self.caller;
         work(&mut world)
     }
-    /// Sleeps until `ready` gives something.
+    /// Sleeps until `ready` gives something. A task that must sleep lets go what its plug holds.
     pub(crate) async fn wait<T>(&self, mut ready: impl FnMut(&mut World<E>) -> Option<T>) -> T {
-        poll_fn(|_| self.with(&mut ready).map_or(Poll::Pending, Poll::Ready)).await
+        poll_fn(|_| {
+            self.with(|world| {
+                let got = ready(world);
+                if got.is_none() {
+                    world.sleep();
+                }
+                got.map_or(Poll::Pending, Poll::Ready)
+            })
+        })
+        .await
+    }
+    /// Begins to hold requests back, as [`World::start_plug`]; whether they are.
+    pub(crate) fn plug(&self) -> bool {
+        self.with(World::start_plug)
+    }
+    /// Ends what [`Self::plug`] began.
+    pub(crate) fn unplug(&self, plugged: bool) {
+        if plugged {
+            self.with(World::finish_plug);
+        }
     }
 }
 
@@ -122,6 +141,13 @@ impl<E: Env> Engine<E> {
         let task = world.caller.task;
         world.caller = Caller { task, op: None, context: Context::Softirq };
         world.end_bio(bio, result);
+    }
+    /// A request ended, and so did all its bios.
+    pub fn handle_request_end(&self, request: RequestId, result: Result<(), Errno>) {
+        let mut world = self.world.borrow_mut();
+        let task = world.caller.task;
+        world.caller = Caller { task, op: None, context: Context::Softirq };
+        world.end_request(request, result);
     }
     /// A flush or a change of the target's size ended.
     pub fn handle_flush_end(&self, flush: FlushId, result: Result<(), Errno>) {

@@ -5,6 +5,8 @@
 
 use crate::behaviour::Behaviours;
 use crate::block::bio::{Bio, BioEnd, BioState};
+use crate::block::queue::{Queue, QueueLimits};
+use crate::block::request::Request;
 use crate::cache::folio::{Folio, FolioFlags, NO_IFS, Slab};
 use crate::cache::frame_alloc::{FrameAllocator, FramePolicy};
 use crate::cache::ifs::{Half, Ifs};
@@ -26,7 +28,8 @@ use crate::trace::rule::Rule;
 use crate::trace::sink::Sink;
 use crate::trace::step::{Context, Step};
 use crate::units::{
-    BioId, BlockNo, Bytes, FileId, FileRange, FolioId, OpId, PageIndex, Pos, TaskId, Time,
+    BioId, BlockNo, Bytes, FileId, FileRange, FolioId, OpId, PageIndex, Pos, RequestId, TaskId,
+    Time,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -53,6 +56,8 @@ pub struct Config {
     pub space: SpaceAllocator,
     /// How far reads look ahead.
     pub readahead: ReadaheadLimits,
+    /// The request queue that bios go through; none: they go straight to the device.
+    pub queue: Option<QueueLimits>,
 }
 
 /// A device inside submission: takes the data of a bio at once, and may end it there. None: it goes
@@ -64,6 +69,9 @@ pub type AtSubmit<F> = Box<dyn FnMut(&Bio, &mut F) -> Option<Result<(), Errno>>>
 pub enum Effect {
     /// Carry out a bio, then call `handle_bio_end`.
     Submit(Bio),
+    /// Carry out a request, then call `handle_request_end`, or `handle_bio_end` for each of its
+    /// bios.
+    Issue(Request),
     /// Make everything that completed before durable, then call `handle_flush_end`.
     Flush(FlushId),
     /// Set the size of the file that stands for the device, then call `handle_flush_end`.
@@ -116,6 +124,7 @@ pub(crate) struct BioEntry {
     /// Its completion is a worker's, which was decided when it was sent.
     pub(crate) deferred: bool,
     pub(crate) error: Option<Errno>,
+    pub(crate) request: Option<RequestId>,
 }
 
 /// An operation that runs, or ended a moment ago.
@@ -146,6 +155,7 @@ pub struct World<E: Env> {
     pub(crate) states: Slab<Ifs>,
     pub(crate) files: Vec<Inode>,
     pub(crate) bios: BTreeMap<BioId, BioEntry>,
+    pub(crate) queue: Queue,
     pub(crate) ops: BTreeMap<OpId, OpEntry>,
     pub(crate) effects: VecDeque<Effect>,
     pub(crate) flushes: Vec<(FlushId, Option<Result<(), Errno>>)>,
@@ -175,6 +185,7 @@ impl<E: Env> World<E> {
             states: Slab::default(),
             files: Vec::new(),
             bios: BTreeMap::new(),
+            queue: Queue::default(),
             ops: BTreeMap::new(),
             effects: VecDeque::new(),
             flushes: Vec::new(),

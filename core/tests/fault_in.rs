@@ -61,6 +61,7 @@ impl Device {
             frames: FramePolicy::Packed,
             space: SpaceAllocator::new(DevAddr::ZERO, None),
             readahead: ReadaheadLimits::usual(geometry),
+            queue: None,
         };
         let engine = Engine::new(config, Forgets([0; PAGE as usize]), NoTrace);
         let size = Bytes::new(1 << 33);

@@ -31,6 +31,7 @@ fn engine(behaviours: Behaviours, order: u8) -> (Engine<Host<Recording>>, Geomet
         frames: FramePolicy::Packed,
         space: SpaceAllocator::new(DevAddr::ZERO, None),
         readahead: ReadaheadLimits::usual(geometry),
+        queue: None,
     };
     (Engine::new(config, HeapFrames::new(PAGE), Recording::default()), geometry)
 }

@@ -147,6 +147,7 @@ impl Setting {
             frames: FramePolicy::Packed,
             space: SpaceAllocator::new(DevAddr::ZERO, None),
             readahead: ReadaheadLimits { window: Pages::new(2), io: Pages::new(2) },
+            queue: None,
         };
         let engine = Engine::new(config, HeapFrames::new(self.geometry.page_size()), NoTrace);
         // Short bios overtake long ones.

@@ -1,4 +1,6 @@
 //! The block layer: what happens to an I/O between the file system and the device.
 
 pub mod bio;
+pub mod queue;
+pub mod request;
 pub(crate) mod submit;

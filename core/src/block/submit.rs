@@ -10,14 +10,14 @@ use crate::trace::delta::DeltaKind;
 use crate::trace::rule::Rule;
 use crate::trace::sink::Sink;
 use crate::trace::step::Context;
-use crate::units::{BioId, Bytes, DevAddr, FileRange, FolioId, Offset, Pos, TaskId};
+use crate::units::{BioId, Bytes, DevAddr, FileRange, FolioId, Offset, Pos, RequestId, TaskId};
 use crate::world::{BioEntry, Caller, Effect, Env, Purpose, World};
 
 impl<E: Env> World<E> {
     pub(crate) fn bio(&self, id: BioId) -> &BioEntry {
         &self.bios[&id]
     }
-    fn bio_mut(&mut self, id: BioId) -> &mut BioEntry {
+    pub(super) fn bio_mut(&mut self, id: BioId) -> &mut BioEntry {
         self.bios.get_mut(&id).expect("a bio that exists")
     }
     /// A bio without bytes.
@@ -42,6 +42,7 @@ impl<E: Env> World<E> {
             end: BioEnd::Open,
             deferred: false,
             error: None,
+            request: None,
         };
         self.bios.insert(id, entry);
         self.note(DeltaKind::BioHead, id.get(), 0, 0, head.pack());
@@ -139,7 +140,8 @@ impl<E: Env> World<E> {
         self.step(Rule::IoendFailed, args);
         self.end_bio(id, Err(errno));
     }
-    /// Hands a bio to the device. `end` says why nothing more is added.
+    /// Hands a bio to the request queue, or straight to the device. `end` says why nothing more is
+    /// added.
     pub(crate) fn submit_bio(&mut self, id: BioId, end: BioEnd) {
         self.close_bio(id, end);
         let bio = self.bio(id).bio.clone();
@@ -168,7 +170,10 @@ impl<E: Env> World<E> {
                 return;
             }
         }
-        self.effects.push_back(Effect::Submit(bio));
+        match self.config.queue {
+            Some(limits) => self.queue_bio(&bio, limits),
+            None => self.effects.push_back(Effect::Submit(bio)),
+        }
     }
     /// A bio ended: what waits for its bytes may go on.
     pub(crate) fn end_bio(&mut self, id: BioId, result: Result<(), Errno>) {
@@ -180,6 +185,7 @@ impl<E: Env> World<E> {
         let (purpose, deferred) = (entry.purpose, entry.deferred);
         let segs = entry.bio.segs.clone();
         let (len, op, task) = (entry.bio.len, entry.bio.head.op, entry.bio.task);
+        let request = entry.request;
         self.caller.task = task;
         if result.is_ok() {
             let counter = match op {
@@ -191,6 +197,9 @@ impl<E: Env> World<E> {
         } else {
             self.count(Counter::FailedBios, 1);
             self.set_bio_state(id, BioState::Failed);
+        }
+        if let Some(request) = request {
+            self.bio_of_request_ended(request);
         }
         let error = result.err().map_or(0, |errno| u64::from(errno.number()));
         self.step(Rule::BioCompleted, [u64::from(id.get()), len.get(), error, 0]);
@@ -305,7 +314,8 @@ impl<E: Env> World<E> {
             self.ops.remove(id);
             self.note_op_gone(*id, op);
         }
-        if !(bios.is_empty() && ops.is_empty()) {
+        let requests = self.retire_requests(task);
+        if requests || !(bios.is_empty() && ops.is_empty()) {
             self.step(Rule::Retired, [0; 4]);
         }
     }
@@ -321,8 +331,14 @@ impl<E: Env> World<E> {
         self.note(DeltaKind::BioLen, id, 0, entry.bio.len.get(), 0);
         self.note(DeltaKind::BioAddr, id, 0, entry.bio.addr.get(), 0);
         self.note(DeltaKind::BioState, id, 0, entry.state.code(), 0);
+        self.note(DeltaKind::BioRequest, id, 0, request_word(entry.request), 0);
         self.note(DeltaKind::BioHead, id, 0, entry.bio.head.pack(), 0);
     }
+}
+
+/// A bio's request as the trace packs it: 0 = none.
+pub(crate) fn request_word(request: Option<RequestId>) -> u64 {
+    request.map_or(0, |id| u64::from(id.get()) + 1)
 }
 
 /// Folio and offset of a piece as the trace packs them.

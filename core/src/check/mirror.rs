@@ -1,6 +1,6 @@
 //! The engine's own state as a [`Model`], to be compared with the one that its trace describes.
 
-use crate::block::submit::seg_word;
+use crate::block::submit::{request_word, seg_word};
 use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
 use crate::frames::FrameStore;
@@ -82,10 +82,18 @@ impl<E: Env> World<E> {
             out.put(DeltaKind::BioIoSize, id, 0, bio.io_size.get());
             out.put(DeltaKind::BioState, id, 0, entry.state.code());
             out.put(DeltaKind::BioEnd, id, 0, entry.end.code());
+            out.put(DeltaKind::BioRequest, id, 0, request_word(entry.request));
             for (at, seg) in bio.segs.iter().enumerate() {
                 out.put(DeltaKind::BioSegAt, id, at as u32, seg_word(seg));
                 out.put(DeltaKind::BioSegLen, id, at as u32, seg.len.get());
             }
+        }
+        for (id, entry) in &self.queue.requests {
+            let id = id.get();
+            out.put(DeltaKind::RequestHead, id, 0, entry.head.pack());
+            out.put(DeltaKind::RequestAddr, id, 0, entry.addr.get());
+            out.put(DeltaKind::RequestLen, id, 0, entry.len.get());
+            out.put(DeltaKind::RequestState, id, 0, entry.state.code());
         }
     }
     /// Copies a block's bytes from the cache if they are valid there.

@@ -6,7 +6,7 @@ use crate::engine::{Engine, Host};
 use crate::errno::Errno;
 use crate::frames::FrameStore;
 use crate::iomap::MapType;
-use crate::units::{Bytes, DevAddr, FileId, Nanos, Pos, Time};
+use crate::units::{Bytes, DevAddr, FileId, Nanos, Pos, RequestId, Time};
 use crate::world::{Effect, Env, FlushId};
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 pub enum Timing {
     /// No time: in the order of submission.
     Ram,
-    /// A queue of `depth` places, each serving one bio at a time.
+    /// A queue of `depth` places, each serving one bio or request at a time.
     Queue {
         /// Bios served at once.
         depth: u32,
@@ -59,9 +59,12 @@ impl BioFault {
 }
 
 enum Work {
-    Read(Bio),
-    Write(Bio, Vec<u8>),
-    Fail(Bio, Errno),
+    /// Bios that follow each other, with the data of those that write; a request, or one alone.
+    Io {
+        request: Option<RequestId>,
+        bios: Vec<(Bio, Vec<u8>)>,
+        result: Result<(), Errno>,
+    },
     Flush(FlushId),
 }
 
@@ -148,6 +151,21 @@ impl Sim {
             }
         }
     }
+    /// Starts bios that the device serves as one; a fault of one of them fails all.
+    fn io<E: Env>(&mut self, engine: &Engine<E>, request: Option<RequestId>, bios: Vec<Bio>) {
+        let len = bios.iter().map(|bio| bio.len).sum();
+        let mut fires =
+            |bio: &Bio| self.faults.iter_mut().find_map(|one| one.fires(bio).then_some(one.errno));
+        let result = bios.iter().find_map(&mut fires).map_or(Ok(()), Err);
+        let with_data = |bio: Bio| {
+            let writes = bio.head.op == BioOp::Write && result.is_ok();
+            let gather = || engine.with_frames(|frames| gather(frames, &bio));
+            let data = if writes { gather() } else { Vec::new() };
+            (bio, data)
+        };
+        let bios = bios.into_iter().map(with_data).collect();
+        self.push(len, Work::Io { request, bios, result });
+    }
     fn push(&mut self, len: Bytes, work: Work) {
         let end = self.end_time(len, matches!(work, Work::Flush(_)));
         self.running.insert((end, self.submitted), work);
@@ -158,25 +176,8 @@ impl Sim {
 impl<E: Env> Host<E> for Sim {
     fn start(&mut self, engine: &Engine<E>, effect: Effect) {
         match effect {
-            Effect::Submit(bio) => {
-                let len = bio.len;
-                let work = if let Some(fault) = self
-                    .faults
-                    .iter_mut()
-                    .find_map(|fault| fault.fires(&bio).then_some(fault.errno))
-                {
-                    Work::Fail(bio, fault)
-                } else {
-                    match bio.head.op {
-                        BioOp::Read => Work::Read(bio),
-                        BioOp::Write => {
-                            let data = engine.with_frames(|frames| gather(frames, &bio));
-                            Work::Write(bio, data)
-                        }
-                    }
-                };
-                self.push(len, work);
-            }
+            Effect::Submit(bio) => self.io(engine, None, vec![bio]),
+            Effect::Issue(request) => self.io(engine, Some(request.id), request.bios),
             Effect::Flush(id) | Effect::SetSize(id, _, _) => {
                 self.push(Bytes::ZERO, Work::Flush(id));
             }
@@ -187,15 +188,20 @@ impl<E: Env> Host<E> for Sim {
         self.now = self.now.max(end);
         engine.handle_time(self.now);
         match work {
-            Work::Read(bio) => {
-                engine.with_frames(|frames| scatter(frames, &bio, &self.store));
-                engine.handle_bio_end(bio.id, Ok(()));
+            Work::Io { request, bios, result } => {
+                for (bio, data) in bios.iter().filter(|_| result.is_ok()) {
+                    match bio.head.op {
+                        BioOp::Read => {
+                            engine.with_frames(|frames| scatter(frames, bio, &self.store));
+                        }
+                        BioOp::Write => self.store.write(bio.addr, data),
+                    }
+                }
+                match request {
+                    Some(id) => engine.handle_request_end(id, result),
+                    None => bios.iter().for_each(|(bio, _)| engine.handle_bio_end(bio.id, result)),
+                }
             }
-            Work::Write(bio, data) => {
-                self.store.write(bio.addr, &data);
-                engine.handle_bio_end(bio.id, Ok(()));
-            }
-            Work::Fail(bio, errno) => engine.handle_bio_end(bio.id, Err(errno)),
             Work::Flush(id) => engine.handle_flush_end(id, Ok(())),
         }
         true

@@ -225,7 +225,8 @@ struct Filling<'a> {
 }
 
 /// Fills locked folios that follow each other: what has data is read, the rest zeroed; whoever does
-/// the last part of a folio unlocks it (`iomap_readahead`, `iomap_read_folio`).
+/// the last part of a folio unlocks it (`iomap_readahead`, `iomap_read_folio`). Readahead holds its
+/// requests back (`read_pages`).
 pub(crate) async fn read_batch<E: Env>(
     cx: &Cx<'_, E>,
     file: FileId,
@@ -234,11 +235,13 @@ pub(crate) async fn read_batch<E: Env>(
 ) {
     let started = cx.with(|world| world.start_filling(file, folios, readahead));
     let Some((mut fill, mut at, end)) = started else { return };
+    let plugged = readahead && cx.plug();
     while at < end {
         let Ok(mapping) = begin_read(cx, file, FileRange::between(at, end)).await else { break };
         at = cx.with(|world| world.fill_mapping(&mut fill, &mapping, at, end));
     }
     cx.with(|world| world.finish_filling(fill));
+    cx.unplug(plugged);
 }
 
 /// A mapping to read by. What the file system must know for it, such as an indirect block, is read

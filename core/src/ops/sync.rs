@@ -84,10 +84,13 @@ pub(crate) async fn sync_all<E: Env>(cx: &Cx<'_, E>) -> Result<(), Errno> {
     let mut result = Ok(());
     let worker = Cx { engine: cx.engine, caller: Caller { context: Context::Worker, ..cx.caller } };
     for mode in [SyncMode::None, SyncMode::All] {
+        // The flusher has a plug over all files (`wb_writeback`); fsync has none.
+        let plugged = worker.plug();
         for file in &files {
             let walk = Walk { file: *file, range: all, mode, worker: mode == SyncMode::None };
             result = result.and(writeback::write_pages(&worker, walk).await);
         }
+        worker.unplug(plugged);
     }
     let files = cx.with(|world| world.unsettled_files(&files));
     for file in &files {

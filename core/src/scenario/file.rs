@@ -2,13 +2,14 @@
 //!
 //! Version 0 carries no promise. Every error names line, column and field.
 
-use super::raw::{self, Raw, RawDevice, RawExtent, RawFile, RawOp, RawSize, RawWorld};
+use super::raw::{self, Raw, RawDevice, RawExtent, RawFile, RawOp, RawQueue, RawSize, RawWorld};
 use super::size::parse_size;
 use super::{
     Action, MAX_FILE, MAX_FILES, MAX_HELD, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp, StartExtent,
     StartFile, Variant,
 };
 use crate::behaviour::{Behaviours, Profile};
+use crate::block::queue::QueueLimits;
 use crate::device::sim::Timing;
 use crate::fs::prealloc::Prealloc;
 use crate::geometry::Geometry;
@@ -99,6 +100,7 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
         variants,
         files,
         device: raw.device.as_ref().map_or(Ok(Timing::Ram), build_device)?,
+        queue: raw.queue.as_ref().map(build_queue).transpose()?,
         ops,
     })
 }
@@ -142,6 +144,11 @@ fn build_device(raw: &RawDevice) -> Result<Timing, Problem> {
         per_kib: Nanos::new(1_000_000_000 / (per_second * 1024)),
         flush: micros("flush_us", &raw.flush_us)?,
     })
+}
+
+fn build_queue(raw: &RawQueue) -> Result<QueueLimits, Problem> {
+    let bytes = raw.max_size.as_ref().map_or(Ok(QueueLimits::USUAL.bytes), size)?;
+    Ok(QueueLimits { bytes, ..QueueLimits::USUAL })
 }
 
 fn build_files(geometry: Geometry, raw: &Raw) -> Result<Vec<StartFile>, Problem> {

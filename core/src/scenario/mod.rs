@@ -8,6 +8,7 @@ pub mod run;
 pub mod size;
 
 use crate::behaviour::Behaviours;
+use crate::block::queue::QueueLimits;
 use crate::device::sim::Timing;
 use crate::fs::prealloc::Prealloc;
 use crate::geometry::Geometry;
@@ -120,6 +121,8 @@ pub struct Scenario {
     pub files: Vec<StartFile>,
     /// The device.
     pub device: Timing,
+    /// The request queue before it, if there is one.
+    pub queue: Option<QueueLimits>,
     /// What is done.
     pub ops: Vec<ScenarioOp>,
 }

@@ -18,6 +18,7 @@ pub(super) struct Raw {
     pub(super) switches: Switches,
     pub(super) world: Spanned<RawWorld>,
     pub(super) device: Option<RawDevice>,
+    pub(super) queue: Option<RawQueue>,
     pub(super) variant: Vec<RawVariant>,
     pub(super) file: Vec<Spanned<RawFile>>,
     pub(super) op: Vec<Spanned<RawOp>>,
@@ -35,6 +36,10 @@ pub(super) struct RawDevice {
     pub(super) latency_us: Spanned<i64>,
     pub(super) mib_per_second: Spanned<i64>,
     pub(super) flush_us: Spanned<i64>,
+}
+
+pub(super) struct RawQueue {
+    pub(super) max_size: Option<Spanned<RawSize>>,
 }
 
 pub(super) struct RawVariant {
@@ -80,11 +85,14 @@ pub(super) enum RawSize {
 pub(super) fn read(text: &str) -> Result<Raw, Problem> {
     let root = DeTable::parse(text)
         .map_err(|error| (error.span().unwrap_or(0..0), error.message().replace('\n', " ")))?;
-    let known =
-        ["version", "title", "profile", "switches", "world", "device", "variant", "file", "op"];
+    let known = [
+        "version", "title", "profile", "switches", "world", "device", "queue", "variant", "file",
+        "op",
+    ];
     let fields = Fields::new(root.span(), root.get_ref(), &known)?;
     let (world_span, world) = fields.table("world")?.ok_or_else(|| fields.missing("world"))?;
     let device = fields.table("device")?;
+    let queue = fields.table("queue")?;
     Ok(Raw {
         version: fields.need("version", integer)?,
         title: fields.need("title", string)?.into_inner(),
@@ -92,6 +100,7 @@ pub(super) fn read(text: &str) -> Result<Raw, Problem> {
         switches: fields.switches()?,
         world: Spanned::new(world_span.clone(), world_of(world_span, world)?),
         device: device.map(|(span, table)| device_of(span, table)).transpose()?,
+        queue: queue.map(|(span, table)| queue_of(span, table)).transpose()?,
         variant: fields.list("variant", variant_of)?.into_iter().map(Spanned::into_inner).collect(),
         file: fields.list("file", file_of)?,
         op: fields.list("op", op_of)?,
@@ -121,6 +130,11 @@ fn device_of(span: Span, table: &DeTable<'_>) -> Result<RawDevice, Problem> {
         mib_per_second: fields.need("mib_per_second", integer)?,
         flush_us: fields.need("flush_us", integer)?,
     })
+}
+
+fn queue_of(span: Span, table: &DeTable<'_>) -> Result<RawQueue, Problem> {
+    let fields = Fields::new(span, table, &["max_size"])?;
+    Ok(RawQueue { max_size: fields.may("max_size", size)? })
 }
 
 fn variant_of(span: Span, table: &DeTable<'_>) -> Result<RawVariant, Problem> {

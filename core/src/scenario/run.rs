@@ -86,6 +86,7 @@ fn run_and_look<S: Sink, T>(
         frames: FramePolicy::Packed,
         space,
         readahead: ReadaheadLimits::new(geometry, scenario.readahead, ReadaheadLimits::DEFAULT_IO),
+        queue: scenario.queue,
     };
     let engine: Engine<Simulated<S>> =
         Engine::new(config, HeapFrames::new(geometry.page_size()), sink);

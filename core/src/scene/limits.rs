@@ -128,7 +128,12 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                 | DeltaKind::OpRet
                 | DeltaKind::Counter
                 | DeltaKind::FolioWaste
-                | DeltaKind::FileOpen => {}
+                | DeltaKind::FileOpen
+                | DeltaKind::RequestHead
+                | DeltaKind::RequestAddr
+                | DeltaKind::RequestLen
+                | DeltaKind::RequestState
+                | DeltaKind::BioRequest => {}
             }
         }
         if mapped {

@@ -1,8 +1,8 @@
 //! One change of one word of state, with its old value, so that undoing it is a swap.
 //!
-//! A delta says which object changed (`object`: the number of a file, folio, bio or operation),
-//! which word of it (`kind`, and `aux` where there are several) and both values. What the words
-//! mean is written at each kind; [`super::model::Model`] holds the state they describe.
+//! A delta says which object changed (`object`: the number of a file, folio, bio, request or
+//! operation), which word of it (`kind`, and `aux` where there are several) and both values. What
+//! the words mean is written at each kind; [`super::model::Model`] holds the state they describe.
 
 /// Value of [`DeltaKind::FolioPlace`] for a folio that is not in the cache.
 pub const ABSENT: u64 = u64::MAX;
@@ -94,6 +94,17 @@ kinds! {
     CowAt = 71, "cow.at";
     /// File: length in bytes of the shared stretch that starts at block `aux`; 0 = none starts there.
     SharedLen = 72, "shared.len";
+    /// Request: [`crate::block::bio::BioHead`] of the bio that it was allocated for; 0 = no such
+    /// request.
+    RequestHead = 40, "request";
+    /// Request: first device byte.
+    RequestAddr = 41, "request.addr";
+    /// Request: bytes.
+    RequestLen = 42, "request.len";
+    /// Request: [`crate::block::request::RequestState`] code.
+    RequestState = 43, "request.state";
+    /// Bio: 1 + the number of its request; 0 = none.
+    BioRequest = 44, "bio.request";
 }
 
 /// One change of one word of state.
@@ -101,7 +112,7 @@ kinds! {
 pub struct Delta {
     /// Which word.
     pub kind: DeltaKind,
-    /// Of which file, folio, bio, operation or counter.
+    /// Of which file, folio, bio, request, operation or counter.
     pub object: u32,
     /// Which of several words.
     pub aux: u32,

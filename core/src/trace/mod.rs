@@ -4,6 +4,7 @@
 pub mod align;
 pub mod delta;
 pub mod header;
+pub mod io;
 pub mod model;
 mod place;
 mod rows;

@@ -4,10 +4,12 @@
 //! test of the trace; applying an inverse takes a change back exactly.
 
 use super::delta::{ABSENT, Delta, DeltaKind};
+pub use super::io::{BioRecord, RequestRecord, SegRecord};
 pub use super::place::Place;
 use super::rows::Rows;
 use crate::bits::{Bits, WORD};
 use crate::block::bio::{BioEnd, BioHead, BioOp, BioState};
+use crate::block::request::RequestState;
 use crate::cache::folio::FolioFlags;
 use crate::counters::Counters;
 use crate::geometry::Geometry;
@@ -164,73 +166,6 @@ impl FolioState {
     }
 }
 
-/// A bio.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct BioRecord {
-    head: u64,
-    addr: u64,
-    len: u64,
-    pos: u64,
-    io_size: u64,
-    state: u64,
-    end: u64,
-    segs: Vec<(u64, u64)>,
-}
-
-/// A piece of a folio in a bio.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SegRecord {
-    /// Which folio.
-    pub folio: FolioId,
-    /// First byte in it.
-    pub offset: Offset,
-    /// Bytes.
-    pub len: Bytes,
-}
-
-impl BioRecord {
-    /// Direction, flags, file.
-    pub fn head(&self) -> BioHead {
-        BioHead::unpack(self.head).expect("only bios that exist are kept")
-    }
-    /// First device byte.
-    pub const fn addr(&self) -> DevAddr {
-        DevAddr::new(self.addr)
-    }
-    /// Bytes.
-    pub const fn len(&self) -> Bytes {
-        Bytes::new(self.len)
-    }
-    /// Whether nothing was added yet.
-    pub const fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-    /// File position of its first byte.
-    pub const fn pos(&self) -> Pos {
-        Pos::new(self.pos)
-    }
-    /// Bytes of the file that its ioend counts.
-    pub const fn io_size(&self) -> Bytes {
-        Bytes::new(self.io_size)
-    }
-    /// How far it has come.
-    pub fn state(&self) -> BioState {
-        BioState::from_code(self.state).expect("checked when applied")
-    }
-    /// Why it ended.
-    pub fn end(&self) -> BioEnd {
-        BioEnd::from_code(self.end).expect("checked when applied")
-    }
-    /// Its pieces.
-    pub fn segs(&self) -> impl Iterator<Item = SegRecord> {
-        self.segs.iter().map(|(at, len)| SegRecord {
-            folio: FolioId::new((at >> 32) as u32),
-            offset: Offset::new(at & u64::from(u32::MAX)),
-            len: Bytes::new(*len),
-        })
-    }
-}
-
 /// An operation.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct OpRecord {
@@ -290,6 +225,7 @@ pub struct Model {
     files: Rows<FileState>,
     folios: BTreeMap<u32, FolioState>,
     bios: Rows<BioRecord>,
+    requests: Rows<RequestRecord>,
     ops: Rows<OpRecord>,
     counters: Counters,
     tallies: Rows<Tallies>,
@@ -303,6 +239,7 @@ impl Model {
             files: Rows::default(),
             folios: BTreeMap::new(),
             bios: Rows::default(),
+            requests: Rows::default(),
             ops: Rows::default(),
             counters: Counters::default(),
             tallies: Rows::default(),
@@ -331,6 +268,10 @@ impl Model {
     /// Bios that are being built, in flight, or done a moment ago, in the order of allocation.
     pub fn bios(&self) -> impl Iterator<Item = (u32, &BioRecord)> {
         self.bios.iter()
+    }
+    /// Requests that wait, are with the device, or were done a moment ago.
+    pub fn requests(&self) -> impl Iterator<Item = (u32, &RequestRecord)> {
+        self.requests.iter()
     }
     /// Operations that run, or ended a moment ago.
     pub fn ops(&self) -> impl Iterator<Item = (u32, &OpRecord)> {
@@ -386,6 +327,14 @@ impl Model {
                 self.swap_bio(delta, |bio| &mut bio.end)
             }
             DeltaKind::BioSegAt | DeltaKind::BioSegLen => self.swap_seg(delta),
+            DeltaKind::BioRequest => self.swap_bio(delta, |bio| &mut bio.request),
+            DeltaKind::RequestHead => self.place_request(delta),
+            DeltaKind::RequestAddr => self.swap_request(delta, |request| &mut request.addr),
+            DeltaKind::RequestLen => self.swap_request(delta, |request| &mut request.len),
+            DeltaKind::RequestState => {
+                RequestState::from_code(delta.new).ok_or_else(|| bad(delta))?;
+                self.swap_request(delta, |request| &mut request.state)
+            }
             DeltaKind::OpHead => self.place_op(delta),
             DeltaKind::OpPos => self.swap_op(delta, |op| &mut op.pos),
             DeltaKind::OpLen => self.swap_op(delta, |op| &mut op.len),
@@ -487,17 +436,7 @@ impl Model {
         } else if BioHead::unpack(delta.new).is_none() {
             return Err(bad(delta));
         } else {
-            let record = self.bios.entry(delta.object, || BioRecord {
-                head: 0,
-                addr: 0,
-                len: 0,
-                pos: 0,
-                io_size: 0,
-                state: 0,
-                end: 0,
-                segs: Vec::new(),
-            });
-            record.head = delta.new;
+            self.bios.entry(delta.object, BioRecord::new).head = delta.new;
         }
         Ok(())
     }
@@ -571,6 +510,29 @@ impl Model {
                 tallies.remove(place.file.get());
             }
         }
+    }
+
+    fn place_request(&mut self, delta: &Delta) -> Result<(), Mismatch> {
+        let found = self.requests.get(delta.object).map_or(0, |request| request.head);
+        if found != delta.old {
+            return Err(Mismatch { delta: *delta, found });
+        }
+        if delta.new == 0 {
+            self.requests.remove(delta.object);
+        } else {
+            BioHead::unpack(delta.new).ok_or_else(|| bad(delta))?;
+            self.requests.entry(delta.object, RequestRecord::default).head = delta.new;
+        }
+        Ok(())
+    }
+
+    fn swap_request(
+        &mut self,
+        delta: &Delta,
+        word: impl Fn(&mut RequestRecord) -> &mut u64,
+    ) -> Result<(), Mismatch> {
+        let request = self.requests.get_mut(delta.object).ok_or_else(|| bad(delta))?;
+        swap(word(request), delta)
     }
 
     fn place_op(&mut self, delta: &Delta) -> Result<(), Mismatch> {

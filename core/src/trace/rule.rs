@@ -188,6 +188,26 @@ rules! {
     MetadataRead = 65, Function, "iomap_begin", "{1b} of the file system's own at sector {0s} are read before it can give a mapping";
     /// Files of the world are opened.
     FileOpened = 53, Op, "open", "file {0} of {1b} is opened";
+    /// A bio got a request of its own.
+    RequestAllocated = 80, Function, "blk_mq_get_new_requests", "request {0} for bio {1}: {3b} at sector {2s}";
+    /// A request waits in the plug of its task.
+    RequestPlugged = 81, Function, "blk_add_rq_to_plug", "request {0} waits in the task's plug, the number of its requests is {1}";
+    /// A bio follows on behind the last request of the plug.
+    BackMerged = 82, Function, "bio_attempt_back_merge", "bio {0} goes to the back of request {1}, which has {3b} at sector {2s} now";
+    /// A bio ends where the last request of the plug begins.
+    FrontMerged = 83, Function, "bio_attempt_front_merge", "bio {0} goes to the front of request {1}, which has {3b} at sector {2s} now";
+    /// The plug ends.
+    Unplugged = 84, Function, "blk_finish_plug", "the plug ends and lets its requests go: {0}";
+    /// The task of a plug sleeps.
+    UnpluggedToSleep = 85, Function, "blk_flush_plug", "the task is about to sleep: its plug lets its requests go: {0}";
+    /// A plug can hold no more.
+    UnpluggedFull = 86, Function, "blk_add_rq_to_plug", "the plug is full, or its last request long: it lets its requests go: {0}";
+    /// A request waits for a worker.
+    RequestInserted = 87, Function, "blk_mq_insert_request", "request {0} is inserted: a worker will issue it";
+    /// A request was handed to the device.
+    RequestIssued = 88, Function, "blk_mq_start_request", "request {0} is issued: {2b} at sector {1s}, bios in it: {3}";
+    /// The device is done with a request.
+    RequestCompleted = 89, Function, "blk_mq_end_request", "request {0} of {1b} completes, error {2}: its bios end in order";
 }
 
 impl Rule {

@@ -2,7 +2,10 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(unreachable_pub, reason = "it is a module of several test crates")]
 
+pub mod events;
+
 use folioscope_core::behaviour::{Behaviours, DirtyTracking};
+use folioscope_core::block::queue::QueueLimits;
 use folioscope_core::cache::frame_alloc::FramePolicy;
 use folioscope_core::device::sim::{Sim, Timing, peek_bytes};
 use folioscope_core::engine::{Engine, ReadFlags, WriteFlags, drive};
@@ -43,6 +46,8 @@ pub enum Kind {
     BlockDev,
     /// A file with bytes that share their blocks with another file.
     Shared,
+    /// As `Extents`, and bios go through a request queue.
+    Queued,
 }
 
 /// Bytes that a file of [`Kind::Shared`] starts with.
@@ -76,12 +81,13 @@ impl<S: Sink> Rig<S> {
             frames: FramePolicy::Scattered,
             space: SpaceAllocator::new(DevAddr::new(1 << 20), None),
             readahead: ReadaheadLimits { window: Pages::new(4), io: Pages::new(8) },
+            queue: (kind == Kind::Queued).then_some(QueueLimits::USUAL),
         };
         let engine = Engine::new(config, HeapFrames::new(geometry.page_size()), sink);
         let mut sim = Sim::new(timing);
         let mut size = Pos::ZERO;
         let provider = match kind {
-            Kind::Extents => Provider::Extents(Extents::new(geometry)),
+            Kind::Extents | Kind::Queued => Provider::Extents(Extents::new(geometry)),
             Kind::BlockDev => Provider::BlockDev(BlockDev::new(Bytes::new(1 << 20))),
             Kind::Shared => {
                 size = Pos::new(SHARED as u64);

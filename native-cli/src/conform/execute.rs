@@ -69,6 +69,7 @@ fn execute(golden: &Golden, steps: &[Step], layout: Option<&PerRun>) -> Result<O
             Bytes::kib(golden.device.limits.read_ahead_kb),
             Bytes::kib(golden.device.limits.max_sectors_kb),
         ),
+        queue: None,
     };
     let engine: Engine<Traced> =
         Engine::new(config, HeapFrames::new(geometry.page_size()), Recording::default());

@@ -75,6 +75,9 @@ impl<E: Env<Frames = Arena>> Host<E> for Real<'_> {
     fn start(&mut self, engine: &Engine<E>, effect: Effect) {
         match effect {
             Effect::Submit(bio) => engine.with_frames(|arena| self.target.submit(arena, &bio)),
+            Effect::Issue(request) => engine.with_frames(|arena| {
+                request.bios.iter().for_each(|bio| self.target.submit(arena, bio));
+            }),
             Effect::Flush(id) => {
                 self.flushes.push((self.next_flush, id));
                 engine.with_frames(|arena| self.target.flush(arena, self.next_flush));

@@ -152,6 +152,7 @@ impl<'a, S: JobSink, H: JobHost<Native<S>>> Running<'a, S, H> {
             frames: FramePolicy::Packed,
             space: SpaceAllocator::new(DevAddr::ZERO, None),
             readahead: ReadaheadLimits::usual(geometry),
+            queue: None,
         };
         let engine = Engine::new(config, memory, sink);
         let mut size = Pos::ZERO;

@@ -255,7 +255,7 @@ fn take_effects<E: Env>(engine: &Engine<E>) -> bool {
     let mut flushed = false;
     while let Some(effect) = engine.poll_effect() {
         match effect {
-            Effect::Submit(_) => {}
+            Effect::Submit(_) | Effect::Issue(_) => {}
             Effect::Flush(id) | Effect::SetSize(id, _, _) => {
                 engine.handle_flush_end(id, Ok(()));
                 flushed = true;

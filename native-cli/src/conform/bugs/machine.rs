@@ -107,6 +107,7 @@ impl Machine {
             frames: FramePolicy::Scattered,
             space: SpaceAllocator::new(DevAddr::new(ALLOC), None),
             readahead: ReadaheadLimits::new(geometry, Bytes::new(scenario.ra_bytes), Bytes::ZERO),
+            queue: None,
         };
         let size = scenario.i_size.unwrap_or(0);
         let mut disk = Disk::new(scenario.dev_stale_fill.map_or(0, |fill| fill.0));

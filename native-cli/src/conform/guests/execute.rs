@@ -58,6 +58,7 @@ pub(super) fn execute(
         frames: FramePolicy::Packed,
         space: SpaceAllocator::new(DevAddr::ZERO, None),
         readahead: limits(common, case, geometry)?,
+        queue: None,
     };
     let engine: Engine<Traced> = Engine::new(config, HeapFrames::new(PAGE), Recording::default());
     let mut sim = Sim::new(Timing::Ram);

@@ -1,0 +1,264 @@
+//! The request queue between bios and the device: a task's plug, merging into its last request, and
+//! the order in which requests leave it (`blk_mq_submit_bio`, `blk_flush_plug`).
+//!
+//! One device, no scheduler. A bio that is larger than the limits is not split.
+
+use super::bio::Bio;
+use super::request::{Request, RequestEntry, RequestState};
+use super::submit::request_word;
+use crate::behaviour::PlugOrder;
+use crate::counters::Counter;
+use crate::errno::Errno;
+use crate::trace::delta::DeltaKind;
+use crate::trace::rule::Rule;
+use crate::trace::sink::Sink;
+use crate::trace::step::Context;
+use crate::units::{BioId, Bytes, RequestId, TaskId};
+use crate::world::{Effect, Env, World};
+use std::collections::BTreeMap;
+
+/// Most requests of a plug (`BLK_MAX_REQUEST_COUNT`).
+const MAX_PLUGGED: usize = 32;
+/// A plug whose last request is as long as this takes no other (`BLK_PLUG_FLUSH_SIZE`).
+const LONG_REQUEST: Bytes = Bytes::kib(128);
+
+/// How large merging may make a request (`queue_limits`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QueueLimits {
+    /// Bytes (`max_sectors`).
+    pub bytes: Bytes,
+    /// Pieces of memory (`max_segments`).
+    pub segments: u64,
+    /// Bytes of one of them (`max_segment_size`).
+    pub segment: Bytes,
+}
+
+impl QueueLimits {
+    /// Those of a device that says nothing.
+    pub const USUAL: Self =
+        Self { bytes: Bytes::kib(1280), segments: 128, segment: Bytes::kib(64) };
+
+    fn segments_of(&self, bio: &Bio) -> u64 {
+        let pieces = |len: Bytes| len.get().div_ceil(self.segment.get());
+        bio.vecs.iter().map(|vec| pieces(vec.len)).sum::<u64>().max(1)
+    }
+}
+
+/// Requests that a task holds back (`struct blk_plug`).
+#[derive(Clone, Debug)]
+struct Plug {
+    task: TaskId,
+    held: Vec<RequestId>,
+}
+
+/// Requests that are not retired, and the plugs of tasks.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Queue {
+    pub(crate) requests: BTreeMap<RequestId, RequestEntry>,
+    plugs: Vec<Plug>,
+    next: u32,
+}
+
+impl Queue {
+    fn plug_of(&mut self, task: TaskId) -> Option<&mut Plug> {
+        self.plugs.iter_mut().find(|plug| plug.task == task)
+    }
+}
+
+impl<E: Env> World<E> {
+    /// The task begins to hold its requests back; false if it did already, or where bios go
+    /// straight to the device (`blk_start_plug`).
+    pub(crate) fn start_plug(&mut self) -> bool {
+        let task = self.caller.task;
+        if self.config.queue.is_none() || self.queue.plug_of(task).is_some() {
+            return false;
+        }
+        self.queue.plugs.push(Plug { task, held: Vec::new() });
+        true
+    }
+    /// The plug that [`Self::start_plug`] began ends (`blk_finish_plug`).
+    pub(crate) fn finish_plug(&mut self) {
+        let task = self.caller.task;
+        self.flush_plug(Rule::Unplugged);
+        self.queue.plugs.retain(|plug| plug.task != task);
+    }
+    /// The task is about to sleep: a worker issues what it holds back (`blk_flush_plug` with
+    /// `from_schedule`).
+    pub(crate) fn sleep(&mut self) {
+        if !self.queue.plugs.is_empty() {
+            self.flush_plug(Rule::UnpluggedToSleep);
+        }
+    }
+    /// A submitted bio joins a request or gets one of its own (`blk_mq_submit_bio`).
+    pub(super) fn queue_bio(&mut self, bio: &Bio, limits: QueueLimits) {
+        if self.merge_into_plug(bio, limits) {
+            return;
+        }
+        let request = self.new_request(bio, limits);
+        let task = self.caller.task;
+        let Some(plug) = self.queue.plug_of(task) else { return self.issue(request) };
+        let (held, last) = (plug.held.len(), plug.held.last().copied());
+        let long = last.is_some_and(|last| self.queue.requests[&last].len >= LONG_REQUEST);
+        if held >= MAX_PLUGGED || long {
+            self.flush_plug(Rule::UnpluggedFull);
+        }
+        let plug = self.queue.plug_of(task).expect("found above");
+        plug.held.push(request);
+        let held = plug.held.len() as u64;
+        self.set_request_state(request, RequestState::Plugged);
+        self.step(Rule::RequestPlugged, [u64::from(request.get()), held, 0, 0]);
+    }
+    /// Tries the last request of the task's plug (`blk_attempt_plug_merge`): same direction, and
+    /// both about data or both about the file system's own blocks (`blk_cgroup_mergeable`).
+    fn merge_into_plug(&mut self, bio: &Bio, limits: QueueLimits) -> bool {
+        let Some(plug) = self.queue.plug_of(bio.task) else { return false };
+        let Some(last) = plug.held.last().copied() else { return false };
+        let entry = self.queue.requests.get_mut(&last).expect("held requests exist");
+        let alike = entry.head.op == bio.head.op && entry.head.meta == bio.head.meta;
+        let segments = entry.segments + limits.segments_of(bio);
+        let len = entry.len + bio.len;
+        if !alike
+            || entry.head.fua
+            || bio.head.fua
+            || len > limits.bytes
+            || segments > limits.segments
+        {
+            return false;
+        }
+        let (old_addr, old_len) = (entry.addr, entry.len);
+        let (rule, counter) = if entry.addr + entry.len == bio.addr {
+            entry.bios.push(bio.id);
+            (Rule::BackMerged, Counter::BackMerges)
+        } else if bio.end() == entry.addr {
+            entry.bios.insert(0, bio.id);
+            entry.addr = bio.addr;
+            (Rule::FrontMerged, Counter::FrontMerges)
+        } else {
+            return false;
+        };
+        (entry.len, entry.segments) = (len, segments);
+        entry.left += 1;
+        let (id, addr) = (last.get(), entry.addr);
+        self.note(DeltaKind::RequestAddr, id, 0, old_addr.get(), addr.get());
+        self.note(DeltaKind::RequestLen, id, 0, old_len.get(), len.get());
+        self.join_request(bio.id, last);
+        self.count(counter, 1);
+        self.step(rule, [u64::from(bio.id.get()), u64::from(id), addr.get(), len.get()]);
+        true
+    }
+    fn new_request(&mut self, bio: &Bio, limits: QueueLimits) -> RequestId {
+        let id = RequestId::new(self.queue.next);
+        self.queue.next += 1;
+        let entry = RequestEntry {
+            head: bio.head,
+            addr: bio.addr,
+            len: bio.len,
+            segments: limits.segments_of(bio),
+            bios: vec![bio.id],
+            left: 1,
+            task: bio.task,
+            state: RequestState::New,
+        };
+        self.queue.requests.insert(id, entry);
+        let raw = id.get();
+        self.note(DeltaKind::RequestHead, raw, 0, 0, bio.head.pack());
+        self.note(DeltaKind::RequestAddr, raw, 0, 0, bio.addr.get());
+        self.note(DeltaKind::RequestLen, raw, 0, 0, bio.len.get());
+        self.join_request(bio.id, id);
+        let args = [u64::from(raw), u64::from(bio.id.get()), bio.addr.get(), bio.len.get()];
+        self.step(Rule::RequestAllocated, args);
+        id
+    }
+    fn join_request(&mut self, bio: BioId, request: RequestId) {
+        self.bio_mut(bio).request = Some(request);
+        self.note(DeltaKind::BioRequest, bio.get(), 0, 0, request_word(Some(request)));
+    }
+    fn set_request_state(&mut self, id: RequestId, state: RequestState) {
+        let entry = self.queue.requests.get_mut(&id).expect("a request that exists");
+        let old = core::mem::replace(&mut entry.state, state);
+        self.note(DeltaKind::RequestState, id.get(), 0, old.code(), state.code());
+    }
+    /// Lets go what the task holds back, for the reason that `rule` says. A sleeping task's
+    /// requests are inserted for a worker; else the task issues them itself.
+    fn flush_plug(&mut self, rule: Rule) {
+        let task = self.caller.task;
+        let Some(plug) = self.queue.plug_of(task) else { return };
+        let mut held = core::mem::take(&mut plug.held);
+        if held.is_empty() {
+            return;
+        }
+        self.step(rule, [held.len() as u64, 0, 0, 0]);
+        if rule != Rule::UnpluggedToSleep {
+            if self.behaviours().plug_order == PlugOrder::Lifo {
+                held.reverse();
+            }
+            for id in held {
+                self.issue(id);
+            }
+            return;
+        }
+        for id in &held {
+            self.set_request_state(*id, RequestState::Inserted);
+            self.step(Rule::RequestInserted, [u64::from(id.get()), 0, 0, 0]);
+        }
+        self.in_context(Context::Worker, |world| {
+            for id in held {
+                world.issue(id);
+            }
+        });
+    }
+    fn issue(&mut self, id: RequestId) {
+        self.set_request_state(id, RequestState::Issued);
+        self.count(Counter::Requests, 1);
+        let entry = &self.queue.requests[&id];
+        let bios = entry.bios.iter().map(|bio| self.bios[bio].bio.clone()).collect();
+        let request = Request { id, head: entry.head, bios };
+        let args =
+            [u64::from(id.get()), entry.addr.get(), entry.len.get(), entry.bios.len() as u64];
+        self.step(Rule::RequestIssued, args);
+        self.effects.push_back(Effect::Issue(request));
+    }
+    /// The device is done with a request: its bios end in order (`blk_mq_end_request`).
+    pub(crate) fn end_request(&mut self, id: RequestId, result: Result<(), Errno>) {
+        let Some(entry) = self.queue.requests.get(&id) else { return };
+        if entry.state != RequestState::Issued {
+            return;
+        }
+        let (bios, len, task) = (entry.bios.clone(), entry.len, entry.task);
+        self.caller.task = task;
+        self.set_request_state(id, RequestState::Done);
+        let error = result.err().map_or(0, |errno| u64::from(errno.number()));
+        self.step(Rule::RequestCompleted, [u64::from(id.get()), len.get(), error, 0]);
+        for bio in bios {
+            self.end_bio(bio, result);
+        }
+    }
+    /// One of a request's bios ended; with the last one the request is done.
+    pub(super) fn bio_of_request_ended(&mut self, id: RequestId) {
+        let Some(entry) = self.queue.requests.get_mut(&id) else { return };
+        entry.left = entry.left.saturating_sub(1);
+        if entry.left > 0 {
+            return;
+        }
+        self.set_request_state(id, RequestState::Done);
+        if !E::Sink::ON {
+            self.queue.requests.remove(&id);
+        }
+    }
+    /// Drops the records of the task's requests that are done.
+    pub(super) fn retire_requests(&mut self, task: TaskId) -> bool {
+        let done = |entry: &RequestEntry| entry.task == task && entry.state == RequestState::Done;
+        let requests = self.queue.requests.iter();
+        let gone: Vec<RequestId> =
+            requests.filter(|(_, entry)| done(entry)).map(|(id, _)| *id).collect();
+        for id in &gone {
+            let entry = self.queue.requests.remove(id).expect("listed above");
+            let raw = id.get();
+            self.note(DeltaKind::RequestState, raw, 0, entry.state.code(), 0);
+            self.note(DeltaKind::RequestLen, raw, 0, entry.len.get(), 0);
+            self.note(DeltaKind::RequestAddr, raw, 0, entry.addr.get(), 0);
+            self.note(DeltaKind::RequestHead, raw, 0, entry.head.pack(), 0);
+        }
+        !gone.is_empty()
+    }
+}

@@ -1,0 +1,114 @@
+//! Bios and requests as a trace describes them.
+
+use crate::block::bio::{BioEnd, BioHead, BioState};
+use crate::block::request::RequestState;
+use crate::units::{Bytes, DevAddr, FolioId, Offset, Pos, RequestId};
+
+/// A bio.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BioRecord {
+    pub(super) head: u64,
+    pub(super) addr: u64,
+    pub(super) len: u64,
+    pub(super) pos: u64,
+    pub(super) io_size: u64,
+    pub(super) state: u64,
+    pub(super) end: u64,
+    pub(super) segs: Vec<(u64, u64)>,
+    pub(super) request: u64,
+}
+
+/// A piece of a folio in a bio.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SegRecord {
+    /// Which folio.
+    pub folio: FolioId,
+    /// First byte in it.
+    pub offset: Offset,
+    /// Bytes.
+    pub len: Bytes,
+}
+
+impl BioRecord {
+    pub(super) const fn new() -> Self {
+        let (head, addr, len, pos, io_size) = (0, 0, 0, 0, 0);
+        let (state, end, request) = (0, 0, 0);
+        Self { head, addr, len, pos, io_size, state, end, segs: Vec::new(), request }
+    }
+    /// Direction, flags, file.
+    pub fn head(&self) -> BioHead {
+        BioHead::unpack(self.head).expect("only bios that exist are kept")
+    }
+    /// First device byte.
+    pub const fn addr(&self) -> DevAddr {
+        DevAddr::new(self.addr)
+    }
+    /// Bytes.
+    pub const fn len(&self) -> Bytes {
+        Bytes::new(self.len)
+    }
+    /// Whether nothing was added yet.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+    /// File position of its first byte.
+    pub const fn pos(&self) -> Pos {
+        Pos::new(self.pos)
+    }
+    /// Bytes of the file that its ioend counts.
+    pub const fn io_size(&self) -> Bytes {
+        Bytes::new(self.io_size)
+    }
+    /// How far it has come.
+    pub fn state(&self) -> BioState {
+        BioState::from_code(self.state).expect("checked when applied")
+    }
+    /// Why it ended.
+    pub fn end(&self) -> BioEnd {
+        BioEnd::from_code(self.end).expect("checked when applied")
+    }
+    /// The request that it belongs to.
+    pub fn request(&self) -> Option<RequestId> {
+        Some(RequestId::new(u32::try_from(self.request).ok()?.checked_sub(1)?))
+    }
+    /// Its pieces.
+    pub fn segs(&self) -> impl Iterator<Item = SegRecord> {
+        self.segs.iter().map(|(at, len)| SegRecord {
+            folio: FolioId::new((at >> 32) as u32),
+            offset: Offset::new(at & u64::from(u32::MAX)),
+            len: Bytes::new(*len),
+        })
+    }
+}
+
+/// A request of the block layer.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct RequestRecord {
+    pub(super) head: u64,
+    pub(super) addr: u64,
+    pub(super) len: u64,
+    pub(super) state: u64,
+}
+
+impl RequestRecord {
+    /// Direction and flags of the bio that it was allocated for.
+    pub fn head(&self) -> BioHead {
+        BioHead::unpack(self.head).expect("only requests that exist are kept")
+    }
+    /// First device byte.
+    pub const fn addr(&self) -> DevAddr {
+        DevAddr::new(self.addr)
+    }
+    /// Bytes.
+    pub const fn len(&self) -> Bytes {
+        Bytes::new(self.len)
+    }
+    /// Whether it carries no bytes.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+    /// How far it has come.
+    pub fn state(&self) -> RequestState {
+        RequestState::from_code(self.state).expect("checked when applied")
+    }
+}
