@@ -16,6 +16,7 @@ use crate::ops::mmap::{MemAdvice, MemoryMap};
 use crate::ops::readahead::Window;
 use crate::ops::sync::RangeSync;
 use crate::ops::{OpKind, OpResult};
+use crate::stops::Stops;
 use crate::trace::step::Context;
 use crate::units::{BioId, Bytes, FileId, FileRange, OpId, Pos, RequestId, TaskId, Time};
 use crate::world::{Caller, Config, Effect, Env, FlushId, World};
@@ -45,6 +46,7 @@ pub struct ReadFlags {
 /// The engine.
 pub struct Engine<E: Env> {
     world: RefCell<World<E>>,
+    pub(crate) stops: Stops,
 }
 
 /// One operation's access to the world.
@@ -88,7 +90,7 @@ impl<E: Env> Cx<'_, E> {
 impl<E: Env> Engine<E> {
     /// An engine without files.
     pub fn new(config: Config, memory: E::Frames, sink: E::Sink) -> Self {
-        Self { world: RefCell::new(World::new(config, memory, sink)) }
+        Self { world: RefCell::new(World::new(config, memory, sink)), stops: Stops::default() }
     }
     /// Opens a file of `size` bytes whose bytes lie where `provider` says.
     pub fn open(&self, size: Pos, provider: Provider) -> FileId {

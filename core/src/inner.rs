@@ -7,6 +7,7 @@ use crate::errno::Errno;
 use crate::fault::Fault;
 use crate::ops::OpKind;
 use crate::ops::OpResult;
+use crate::stops::Stop;
 use crate::units::{Bytes, FileId, FileRange, Order, PageIndex, Pos, TaskId};
 use crate::world::{AtSubmit, Env};
 use crate::writeback::{self, SyncMode, Walk};
@@ -35,6 +36,18 @@ impl<E: Env> Engine<E> {
     /// Arms these faults and gives back those that were armed, with how often they fired.
     pub fn replace_faults(&self, faults: Vec<Fault>) -> Vec<Fault> {
         self.world().faults.replace(faults)
+    }
+    /// Arms a stop in place of the last one, or none.
+    pub fn hold_at(&self, stop: Option<Stop>) {
+        self.stops.arm(stop);
+    }
+    /// Lets a task that is held go on.
+    pub fn release(&self, task: TaskId) {
+        self.stops.release(task);
+    }
+    /// Whether a task is held.
+    pub fn is_held(&self, task: TaskId) -> bool {
+        self.stops.is_held(task)
     }
     /// Sets the size that the device has recorded.
     pub fn set_disk_size(&self, file: FileId, size: Pos) {

@@ -23,6 +23,7 @@ pub mod iomap;
 pub mod ops;
 pub mod scenario;
 pub mod scene;
+pub mod stops;
 pub mod trace;
 pub mod units;
 pub mod world;

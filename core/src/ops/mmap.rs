@@ -10,6 +10,7 @@ use crate::counters::Counter;
 use crate::engine::Cx;
 use crate::errno::Errno;
 use crate::iomap::Intent;
+use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
 use crate::units::{Bytes, FileId, FileRange, FolioId, Offset, PageIndex, Pages};
 use crate::world::{Env, World};
@@ -122,6 +123,8 @@ async fn make_writable<E: Env>(
         if !lock_folio(cx, file, at, folio).await {
             continue;
         }
+        let whole = cx.with(|world| world.folio_range(folio));
+        cx.reach(StopPoint::FolioLocked, whole).await;
         wait_if_stable(cx, folio).await;
         return cx.with(|world| {
             let result = world.dirty_mapped_folio(file, folio);
@@ -148,6 +151,8 @@ async fn fault<E: Env>(cx: &Cx<'_, E>, file: FileId, index: PageIndex) -> Result
                     let pos = world.geometry().page_pos(index);
                     world.create_for_read(file, pos)
                 })?;
+                let whole = cx.with(|world| world.folio_range(folio));
+                cx.reach(StopPoint::FolioLocked, whole).await;
                 read_batch(cx, file, &[folio], false).await;
             } else {
                 fault_readahead(cx, file, index).await;

@@ -12,6 +12,7 @@ use crate::errno::Errno;
 use crate::fault::{FaultEffect, FaultPoint};
 use crate::frames::UserSource;
 use crate::iomap::{Intent, MapType, Mapping};
+use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
 use crate::units::{Bytes, DevAddr, FileId, FileRange, FolioId, Offset, Order, PageIndex, Pos};
 use crate::world::{Env, Purpose, World};
@@ -49,6 +50,7 @@ pub(crate) async fn pwrite<E: Env>(
         let before = at;
         let status = match cx.with(|world| world.begin(file, rest, Intent::Write)) {
             Ok(mapping) => {
+                cx.reach(StopPoint::AfterBegin, rest.intersect(mapping.iomap.range)).await;
                 let status =
                     write_mapping(cx, file, &mapping, range, &mut at, (source, flags)).await;
                 cx.with(|world| world.end_mapping(file, &mapping, rest, at));
@@ -112,20 +114,29 @@ async fn write_mapping<E: Env>(
         let Some(folio) = write_begin(cx, file, mapping, pos, (bytes, flags)).await? else {
             return Ok(Progress::Stale);
         };
-        let (copied, asked, accepted) = cx.with(|world| {
+        let (part, copied) = cx.with(|world| {
+            let part = FileRange::between(pos, pos + bytes).intersect(world.folio_range(folio));
             let offset = Offset::ZERO + pos.since(world.folio_pos(folio));
-            let len = bytes.min(world.folio_size(folio) - offset.since(Offset::ZERO));
-            let copied = source.copy_in(user, world.folio_bytes_mut(folio, offset, len));
+            let copied = source.copy_in(user, world.folio_bytes_mut(folio, offset, part.len()));
             world.count(Counter::CopyAttempts, 1);
-            world.step(Rule::Copied, [pos.get(), len.get(), copied.get(), 0]);
-            let accepted = world.write_end(folio, offset, len, copied);
-            if accepted {
+            world.step(Rule::Copied, [pos.get(), part.len().get(), copied.get(), 0]);
+            (part, copied)
+        });
+        cx.reach(StopPoint::AfterCopy, part).await;
+        let accepted = cx.with(|world| {
+            let offset = Offset::ZERO + pos.since(world.folio_pos(folio));
+            world.write_end(folio, offset, part.len(), copied)
+        });
+        cx.reach(StopPoint::AfterWriteEnd, part).await;
+        if accepted {
+            cx.with(|world| {
                 world.count(Counter::AppWritten, copied.get());
                 world.grow(file, pos + copied);
-            }
-            world.unlock(folio);
-            (copied, len, accepted && !copied.is_zero())
-        });
+            });
+            cx.reach(StopPoint::AfterSizeUpdate, part).await;
+        }
+        cx.with(|world| world.unlock(folio));
+        let (asked, accepted) = (part.len(), accepted && !copied.is_zero());
         if accepted {
             *at += copied;
             continue;
@@ -149,6 +160,8 @@ pub(crate) async fn write_begin<E: Env>(
     (bytes, flags): (Bytes, WriteFlags),
 ) -> Result<Option<FolioId>, Errno> {
     let folio = get_folio(cx, file, pos, bytes, flags).await?;
+    let whole = cx.with(|world| world.folio_range(folio));
+    cx.reach(StopPoint::FolioLocked, whole).await;
     if !cx.with(|world| world.file(file).provider.is_valid(&mapping.iomap)) {
         cx.with(|world| world.unlock(folio));
         return Ok(None);

@@ -2,11 +2,14 @@
 //! (`iomap_writeback_folio`).
 
 use super::Ctx;
+use super::ioend::write_piece;
 use crate::behaviour::DirtyTracking;
 use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
 use crate::cache::mapping::Tag;
+use crate::engine::Cx;
 use crate::errno::Errno;
+use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
 use crate::units::{BlockNo, Blocks, Bytes, FileId, FileRange, FolioId, Offset, Pos};
 use crate::world::{Env, World};
@@ -19,40 +22,85 @@ enum Eof {
     At(Pos),
 }
 
+/// Sends the dirty blocks of a locked dirty folio on their way and unlocks it.
+pub(super) async fn writeback_folio<E: Env>(
+    cx: &Cx<'_, E>,
+    ctx: &mut Ctx,
+    id: FolioId,
+) -> Result<(), Errno> {
+    let whole = cx.with(|world| world.take_folio(id));
+    cx.reach(StopPoint::WbFolioLocked, whole).await;
+    let Eof::At(end) = cx.with(|world| world.handle_eof(id)) else {
+        cx.with(|world| world.unlock(id));
+        return Ok(());
+    };
+    cx.reach(StopPoint::WbEofChecked, whole).await;
+    let stateful = cx.with(|world| world.start_writeback(id, end));
+    let mut submitted = Bytes::ZERO;
+    let result = write_runs(cx, ctx, id, end, &mut submitted).await;
+    if !submitted.is_zero() {
+        ctx.folios += 1;
+    }
+    cx.with(|world| {
+        world.clear_dirty_bits(id, end);
+        if let Err(errno) = result {
+            world.record_error(world.folios.at(id).file(), whole.start(), errno);
+        }
+        if stateful {
+            if submitted < whole.len() {
+                world.write_bytes_done(id, whole.len() - submitted);
+            }
+        } else if submitted.is_zero() {
+            world.end_writeback(id);
+        }
+        world.unlock(id);
+    });
+    cx.reach(StopPoint::WbFolioDone, whole).await;
+    result
+}
+
+/// Adds every run that must be written, and counts the bytes that were added.
+async fn write_runs<E: Env>(
+    cx: &Cx<'_, E>,
+    ctx: &mut Ctx,
+    id: FolioId,
+    end: Pos,
+    submitted: &mut Bytes,
+) -> Result<(), Errno> {
+    let mut block = 0;
+    while let Some((run, stop)) = cx.with(|world| world.take_run(id, block, end)) {
+        block = stop;
+        let mut at = run.start();
+        while at < run.end() {
+            let rest = FileRange::between(at, run.end());
+            let n = write_piece(cx, ctx, id, rest, end).await?;
+            cx.with(|world| world.require(!n.len.is_zero() && n.len <= rest.len(), 26, at));
+            if n.added {
+                *submitted += n.len;
+            }
+            at += n.len;
+        }
+    }
+    Ok(())
+}
+
 impl<E: Env> World<E> {
-    /// Sends the dirty blocks of a locked dirty folio on their way and unlocks it.
-    pub(super) fn writeback_folio(&mut self, ctx: &mut Ctx, id: FolioId) -> Result<(), Errno> {
+    /// A locked dirty folio is taken to be written; the bytes of the file that it holds.
+    fn take_folio(&mut self, id: FolioId) -> FileRange {
         let whole = self.folio_range(id);
-        let (start, size) = (whole.start(), whole.len());
-        self.require(self.has(id, FolioFlags::LOCKED), 20, start);
+        self.require(self.has(id, FolioFlags::LOCKED), 20, whole.start());
         self.clear_dirty_for_io(id);
-        self.step(Rule::WritebackFolio, [start.get(), size.get(), 0, 0]);
-        let Eof::At(end) = self.handle_eof(id) else {
-            self.unlock(id);
-            return Ok(());
-        };
+        self.step(Rule::WritebackFolio, [whole.start().get(), whole.len().get(), 0, 0]);
+        whole
+    }
+    /// The folio goes under writeback; whether it has block state.
+    fn start_writeback(&mut self, id: FolioId, end: Pos) -> bool {
         let stateful = self.folio_blocks(id) > 1;
         if stateful {
             self.prepare_state(id, end);
         }
         self.set_writeback(id);
-        let (submitted, result) = self.write_runs(ctx, id, end);
-        if !submitted.is_zero() {
-            ctx.folios += 1;
-        }
-        self.clear_dirty_bits(id, end);
-        if let Err(errno) = result {
-            self.record_error(self.folios.at(id).file(), start, errno);
-        }
-        if stateful {
-            if submitted < size {
-                self.write_bytes_done(id, size - submitted);
-            }
-        } else if submitted.is_zero() {
-            self.end_writeback(id);
-        }
-        self.unlock(id);
-        result
+        stateful
     }
     /// The dirty mark goes before the I/O, so that a write from now on counts again
     /// (`folio_clear_dirty_for_io`).
@@ -105,26 +153,18 @@ impl<E: Env> World<E> {
         let (file, index) = (folio.file(), folio.index);
         self.file_mut(file).mapping.set_tag(Tag::Writeback, index, true);
     }
-    /// Adds every run that must be written; how many bytes were added.
-    fn write_runs(&mut self, ctx: &mut Ctx, id: FolioId, end: Pos) -> (Bytes, Result<(), Errno>) {
+    /// The next run to be written from block `from` on, and the block behind it.
+    fn take_run(&mut self, id: FolioId, from: u32, end: Pos) -> Option<(FileRange, u32)> {
         let start = self.folio_pos(id);
-        let mut submitted = Bytes::ZERO;
         let (_, blocks) = self.blocks_touched(Offset::ZERO, end.since(start));
-        let mut block = 0;
-        while let Some((first, stop)) = self.next_run_to_write(id, block, blocks) {
-            block = stop;
-            let len = self.geometry().blocks_bytes(Blocks::new(u64::from(stop - first)));
-            let offset = self.geometry().block_offset(BlockNo::new(u64::from(first)));
-            let rule = if self.tracks_blocks() { Rule::DirtyRun } else { Rule::UptodateRun };
-            let asked = self.asked_bytes(id, first, stop);
-            self.step(rule, [u64::from(first), u64::from(stop - 1), len.get(), asked.get()]);
-            let from = start + offset.since(Offset::ZERO);
-            match self.write_run(ctx, id, FileRange::between(from, from + len), end) {
-                Ok(added) => submitted += added,
-                Err((added, errno)) => return (submitted + added, Err(errno)),
-            }
-        }
-        (submitted, Ok(()))
+        let (first, stop) = self.next_run_to_write(id, from, blocks)?;
+        let len = self.geometry().blocks_bytes(Blocks::new(u64::from(stop - first)));
+        let offset = self.geometry().block_offset(BlockNo::new(u64::from(first)));
+        let rule = if self.tracks_blocks() { Rule::DirtyRun } else { Rule::UptodateRun };
+        let asked = self.asked_bytes(id, first, stop);
+        self.step(rule, [u64::from(first), u64::from(stop - 1), len.get(), asked.get()]);
+        let at = start + offset.since(Offset::ZERO);
+        Some((FileRange::between(at, at + len), stop))
     }
     /// The next blocks in `[from, end)` to be written: the dirty ones, or before 6.6 all that are
     /// uptodate.
@@ -135,27 +175,6 @@ impl<E: Env> World<E> {
         let bits = if self.tracks_blocks() { &state.dirty } else { &state.uptodate };
         let first = bits.next_set(from, end);
         (first < end).then(|| (first, bits.next_clear(first, end)))
-    }
-    /// Maps a run piece by piece and adds the pieces (`iomap_writeback_range`).
-    fn write_run(
-        &mut self,
-        ctx: &mut Ctx,
-        id: FolioId,
-        run: FileRange,
-        end: Pos,
-    ) -> Result<Bytes, (Bytes, Errno)> {
-        let mut added = Bytes::ZERO;
-        let mut at = run.start();
-        while at < run.end() {
-            let rest = FileRange::between(at, run.end());
-            let n = self.write_piece(ctx, id, rest, end).map_err(|errno| (added, errno))?;
-            self.require(!n.len.is_zero() && n.len <= rest.len(), 26, at);
-            if n.added {
-                added += n.len;
-            }
-            at += n.len;
-        }
-        Ok(added)
     }
     /// Clears every dirty bit, also beyond EOF and after an error; the RFC's rules stop at EOF.
     fn clear_dirty_bits(&mut self, id: FolioId, end: Pos) {

@@ -6,11 +6,13 @@ use crate::block::bio::{BioEnd, BioHead, BioOp, MAX_BYTES, MAX_VECS};
 use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
 use crate::counters::Counter;
+use crate::engine::Cx;
 use crate::errno::Errno;
 use crate::fault::{FaultEffect, FaultPoint};
 use crate::fs::Provider;
 use crate::fs::cow::GivenUp;
 use crate::iomap::{Iomap, MapType};
+use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
 use crate::units::{BioId, Bytes, DevAddr, FileId, FileRange, FolioId, Offset, Pos};
 use crate::world::{Env, World};
@@ -25,16 +27,36 @@ pub(super) struct Piece {
     pub(super) added: bool,
 }
 
+/// Maps the start of a run and adds as much as the mapping covers to an ioend
+/// (`iomap_writeback_range`).
+pub(super) async fn write_piece<E: Env>(
+    cx: &Cx<'_, E>,
+    ctx: &mut Ctx,
+    id: FolioId,
+    run: FileRange,
+    end: Pos,
+) -> Result<Piece, Errno> {
+    cx.reach(StopPoint::BeforeMapBlocks, run).await;
+    let map = cx.with(|world| world.map_piece(ctx.walk.file, id, run))?;
+    cx.reach(StopPoint::AfterMapBlocks, run).await;
+    let piece = run.intersect(map.range);
+    let Some(addr) = map.addr_of(run.start()).filter(|_| map.kind != MapType::Hole) else {
+        let args = [piece.start().get(), piece.len().get(), 0, 0];
+        cx.with(|world| world.step(Rule::HoleSkipped, args));
+        return Ok(Piece { len: piece.len(), added: false });
+    };
+    if let Err((why, sent)) = cx.with(|world| world.join_ioend(ctx, id, piece, (&map, addr), end)) {
+        if let Some(range) = sent {
+            cx.reach(StopPoint::AfterWritebackSubmit, range).await;
+        }
+        cx.with(|world| world.begin_ioend(ctx, id, piece, (&map, addr), (end, why)))?;
+    }
+    Ok(Piece { len: piece.len(), added: true })
+}
+
 impl<E: Env> World<E> {
-    /// Maps the start of a run and adds as much as the mapping covers to an ioend.
-    pub(super) fn write_piece(
-        &mut self,
-        ctx: &mut Ctx,
-        id: FolioId,
-        run: FileRange,
-        end: Pos,
-    ) -> Result<Piece, Errno> {
-        let file = ctx.walk.file;
+    /// A mapping for the start of a run; blocks with an address, or a hole.
+    fn map_piece(&mut self, file: FileId, id: FolioId, run: FileRange) -> Result<Iomap, Errno> {
         let map = match self.map_for_writeback(file, run) {
             Ok(map) => map,
             Err(errno) => {
@@ -44,29 +66,22 @@ impl<E: Env> World<E> {
                 return Err(errno);
             }
         };
-        let piece = run.intersect(map.range);
         let stateful = self.state(id).is_some();
-        self.require(stateful || piece == run, 23, run.start());
-        let (Some(addr), MapType::Mapped | MapType::Unwritten) =
-            (map.addr_of(run.start()), map.kind)
-        else {
-            if map.kind != MapType::Hole {
-                return self.refuse_mapping(id, &map, run.start());
-            }
-            self.step(Rule::HoleSkipped, [piece.start().get(), piece.len().get(), 0, 0]);
-            return Ok(Piece { len: piece.len(), added: false });
-        };
-        self.add_to_ioend(ctx, id, piece, (&map, addr), end)?;
-        Ok(Piece { len: piece.len(), added: true })
+        self.require(stateful || run.intersect(map.range) == run, 23, run.start());
+        let placed = matches!(map.kind, MapType::Mapped | MapType::Unwritten);
+        if map.kind == MapType::Hole || placed && map.addr.is_some() {
+            return Ok(map);
+        }
+        Err(self.refuse_mapping(id, &map, run.start()))
     }
     /// Writeback met a promise, or bytes that live with the inode: the kernel warns and gives up.
-    fn refuse_mapping(&mut self, id: FolioId, map: &Iomap, pos: Pos) -> Result<Piece, Errno> {
+    fn refuse_mapping(&mut self, id: FolioId, map: &Iomap, pos: Pos) -> Errno {
         let injected = self.faults.gave(map.kind);
         self.require(injected, 27, pos);
         let args = [pos.get(), u64::from(Errno::Io.number()), 0, 0];
         self.step(Rule::MappingFailed, args);
         self.discard_folio(id, pos);
-        Err(Errno::Io)
+        Errno::Io
     }
     /// What was reserved for a folio from `pos` on is given back: it will not be written
     /// (`xfs_discard_folio`).
@@ -102,62 +117,68 @@ impl<E: Env> World<E> {
         );
         Ok(map)
     }
-    fn add_to_ioend(
+    /// Adds a piece to the open ioend, or says why it cannot and sends that one, with its range.
+    fn join_ioend(
         &mut self,
         ctx: &mut Ctx,
         id: FolioId,
         piece: FileRange,
         (map, addr): (&Iomap, DevAddr),
         end: Pos,
-    ) -> Result<(), Errno> {
+    ) -> Result<(), (BioEnd, Option<FileRange>)> {
+        let Some(open) = ctx.open else { return Err((BioEnd::Open, None)) };
         let offset = Offset::ZERO + piece.start().since(self.folio_pos(id));
-        let (first, stop) = self.blocks_touched(offset, piece.len());
-        let asked = self.asked_bytes(id, first, stop);
-        let args = |extra| [piece.start().get(), piece.len().get(), addr.get(), extra];
-        let joined = match ctx.open {
-            Some(open) => self
-                .can_add(ctx, open, id, piece, (map, addr))
-                .and_then(|()| self.add_to_bio(open, id, offset, piece.len(), MAX_VECS)),
-            None => Err(BioEnd::Open),
-        };
-        match joined {
-            Ok(()) => {
-                self.mark_waste(id, first, stop);
-                let open = ctx.open.expect("joined it");
-                self.grow_io_size(open, piece.len(), end);
-                self.step(Rule::IoendJoins, args(0));
-            }
-            Err(why) => {
-                if let Some(open) = ctx.open.take() {
-                    self.submit_bio(open, why);
-                }
-                let fault = self.faults.fire(FaultPoint::AllocIoend, piece);
-                if let Some((_, FaultEffect::Fails(errno))) = fault {
-                    return Err(errno);
-                }
-                let head = BioHead {
-                    op: BioOp::Write,
-                    sync: ctx.walk.mode == SyncMode::All && !ctx.walk.worker,
-                    readahead: false,
-                    fua: false,
-                    unwritten: map.kind == MapType::Unwritten,
-                    shared: map.shared,
-                    dontcache: self.has(id, FolioFlags::DROPBEHIND),
-                    meta: false,
-                    boundary: map.boundary && piece.start() == map.range.start(),
-                    file: ctx.walk.file,
-                };
-                self.mark_waste(id, first, stop);
-                let bio = self.new_bio(head, addr, crate::world::Purpose::Ioend);
-                self.add_to_bio(bio, id, offset, piece.len(), MAX_VECS)
-                    .expect("an empty bio takes one piece");
-                ctx.open = Some(bio);
-                ctx.folios = 0;
-                self.grow_io_size(bio, piece.len(), end);
-                self.step(Rule::IoendNew, args(why.code()));
-            }
+        let joined = self
+            .can_add(ctx, open, id, piece, (map, addr))
+            .and_then(|()| self.add_to_bio(open, id, offset, piece.len(), MAX_VECS));
+        if let Err(why) = joined {
+            ctx.open = None;
+            let bio = &self.bio(open).bio;
+            let range = FileRange::between(bio.pos, bio.pos + bio.len);
+            self.submit_bio(open, why);
+            return Err((why, Some(range)));
         }
-        self.count(Counter::CleanWritten, piece.len().saturating_sub(asked).get());
+        self.count_clean(id, piece);
+        self.grow_io_size(open, piece.len(), end);
+        let args = [piece.start().get(), piece.len().get(), addr.get(), 0];
+        self.step(Rule::IoendJoins, args);
+        Ok(())
+    }
+    /// Makes an ioend of a piece; `why` the one before it ended.
+    fn begin_ioend(
+        &mut self,
+        ctx: &mut Ctx,
+        id: FolioId,
+        piece: FileRange,
+        (map, addr): (&Iomap, DevAddr),
+        (end, why): (Pos, BioEnd),
+    ) -> Result<(), Errno> {
+        let fault = self.faults.fire(FaultPoint::AllocIoend, piece);
+        if let Some((_, FaultEffect::Fails(errno))) = fault {
+            return Err(errno);
+        }
+        let head = BioHead {
+            op: BioOp::Write,
+            sync: ctx.walk.mode == SyncMode::All && !ctx.walk.worker,
+            readahead: false,
+            fua: false,
+            unwritten: map.kind == MapType::Unwritten,
+            shared: map.shared,
+            dontcache: self.has(id, FolioFlags::DROPBEHIND),
+            meta: false,
+            boundary: map.boundary && piece.start() == map.range.start(),
+            file: ctx.walk.file,
+        };
+        self.count_clean(id, piece);
+        let bio = self.new_bio(head, addr, crate::world::Purpose::Ioend);
+        let offset = Offset::ZERO + piece.start().since(self.folio_pos(id));
+        self.add_to_bio(bio, id, offset, piece.len(), MAX_VECS)
+            .expect("an empty bio takes one piece");
+        ctx.open = Some(bio);
+        ctx.folios = 0;
+        self.grow_io_size(bio, piece.len(), end);
+        let args = [piece.start().get(), piece.len().get(), addr.get(), why.code()];
+        self.step(Rule::IoendNew, args);
         Ok(())
     }
     /// Whether a piece may join the open ioend, and if not, why (`iomap_can_add_to_ioend`).
@@ -204,8 +225,12 @@ impl<E: Env> World<E> {
             self.set_io_size(bio, now);
         }
     }
-    /// Notes which blocks of a run nobody had changed.
-    fn mark_waste(&mut self, id: FolioId, first: u32, stop: u32) {
+    /// Notes and counts what of a piece nobody had changed.
+    fn count_clean(&mut self, id: FolioId, piece: FileRange) {
+        let offset = Offset::ZERO + piece.start().since(self.folio_pos(id));
+        let (first, stop) = self.blocks_touched(offset, piece.len());
+        let asked = self.asked_bytes(id, first, stop);
+        self.count(Counter::CleanWritten, piece.len().saturating_sub(asked).get());
         let mut at = first;
         while at < stop {
             let Some(state) = self.state(id) else { return };

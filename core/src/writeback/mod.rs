@@ -10,6 +10,7 @@ use crate::cache::mapping::Tag;
 use crate::engine::Cx;
 use crate::errno::Errno;
 use crate::ops::write::lock_folio;
+use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
 use crate::units::{BioId, Bytes, FileId, FileRange, FolioId, PageIndex};
 use crate::world::{Env, World};
@@ -78,7 +79,7 @@ pub(crate) async fn write_some<E: Env>(
         if !ready_to_write(cx, &walk, folio).await {
             continue;
         }
-        let one = cx.with(|world| world.writeback_folio(&mut ctx, folio));
+        let one = folio::writeback_folio(cx, &mut ctx, folio).await;
         result = result.and(one);
         *budget -= pages;
         if walk.mode == SyncMode::None && (result.is_err() || *budget <= 0) {
@@ -86,12 +87,20 @@ pub(crate) async fn write_some<E: Env>(
             break;
         }
     }
-    cx.with(|world| {
-        match (ctx.open.take(), result) {
-            (Some(open), Ok(())) => world.submit_bio(open, BioEnd::LastRange),
-            (Some(open), Err(errno)) => world.fail_bio(open, errno),
-            (None, _) => {}
+    let sent = cx.with(|world| {
+        let open = ctx.open.take()?;
+        let bio = &world.bio(open).bio;
+        let range = FileRange::between(bio.pos, bio.pos + bio.len);
+        match result {
+            Ok(()) => world.submit_bio(open, BioEnd::LastRange),
+            Err(errno) => world.fail_bio(open, errno),
         }
+        Some(range)
+    });
+    if let Some(range) = sent {
+        cx.reach(StopPoint::AfterWritebackSubmit, range).await;
+    }
+    cx.with(|world| {
         let inode = world.file_mut(walk.file);
         if cyclic {
             inode.writeback_index = goes_on;
