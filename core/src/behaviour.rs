@@ -124,6 +124,16 @@ switch! {
     }
 }
 
+switch! {
+    /// Which blocks the first store to a page of a folio makes dirty.
+    MkwriteDirt {
+        /// All of the folio, also those beyond EOF.
+        WholeFolio = "whole-folio",
+        /// Those up to the block of EOF (2026).
+        UpToEof = "up-to-eof",
+    }
+}
+
 /// One value for every switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Behaviours {
@@ -143,6 +153,8 @@ pub struct Behaviours {
     pub clear_rounding: ClearRounding,
     /// See [`IoendMerge`].
     pub ioend_merge: IoendMerge,
+    /// See [`MkwriteDirt`].
+    pub mkwrite_dirt: MkwriteDirt,
 }
 
 /// How a profile is known.
@@ -184,6 +196,7 @@ const LINUX_5_15: Behaviours = Behaviours {
     read_submission: ReadSubmission::AtEnd,
     clear_rounding: ClearRounding::Outward,
     ioend_merge: IoendMerge::Flags,
+    mkwrite_dirt: MkwriteDirt::WholeFolio,
 };
 const LINUX_6_6: Behaviours = Behaviours {
     dirty_tracking: DirtyTracking::PerBlock,
@@ -206,6 +219,7 @@ const LINUX_7_3: Behaviours =
 const NEXT: Behaviours = Behaviours {
     clear_rounding: ClearRounding::Inward,
     ioend_merge: IoendMerge::Private,
+    mkwrite_dirt: MkwriteDirt::UpToEof,
     ..LINUX_7_3
 };
 

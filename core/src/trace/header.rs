@@ -1,7 +1,7 @@
 //! What a trace says about the run it came from.
 
 use crate::behaviour::{
-    Behaviours, ClearRounding, DirtyTracking, IoSizeClamp, IoendMerge, ReadFolioStep,
+    Behaviours, ClearRounding, DirtyTracking, IoSizeClamp, IoendMerge, MkwriteDirt, ReadFolioStep,
     ReadSubmission, ReadaheadRules, WriteChunk,
 };
 use crate::geometry::Geometry;
@@ -34,7 +34,7 @@ pub struct Header {
 
 impl Header {
     /// The switches by name and value.
-    pub fn switches(&self) -> [(&'static str, &'static str); 8] {
+    pub fn switches(&self) -> [(&'static str, &'static str); 9] {
         let Behaviours {
             dirty_tracking,
             write_chunk,
@@ -44,6 +44,7 @@ impl Header {
             read_submission,
             clear_rounding,
             ioend_merge,
+            mkwrite_dirt,
         } = self.behaviours;
         [
             ("dirty_tracking", dirty_tracking.name()),
@@ -54,6 +55,7 @@ impl Header {
             ("read_submission", read_submission.name()),
             ("clear_rounding", clear_rounding.name()),
             ("ioend_merge", ioend_merge.name()),
+            ("mkwrite_dirt", mkwrite_dirt.name()),
         ]
     }
     /// Sets one switch by name and value; the error names what was expected.
@@ -90,11 +92,14 @@ impl Header {
                 pick(&mut all.clear_rounding, ClearRounding::ALL, ClearRounding::name, value)
             }
             "ioend_merge" => pick(&mut all.ioend_merge, IoendMerge::ALL, IoendMerge::name, value),
+            "mkwrite_dirt" => {
+                pick(&mut all.mkwrite_dirt, MkwriteDirt::ALL, MkwriteDirt::name, value)
+            }
             _ => {
                 return Err(format!(
                     "no switch `{name}`: expected dirty_tracking, write_chunk, io_size_clamp, \
-                     readahead_rules, read_folio_step, read_submission, clear_rounding or \
-                     ioend_merge"
+                     readahead_rules, read_folio_step, read_submission, clear_rounding, \
+                     ioend_merge or mkwrite_dirt"
                 ));
             }
         };
