@@ -134,27 +134,64 @@ switch! {
     }
 }
 
-/// One value for every switch.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Behaviours {
-    /// See [`DirtyTracking`].
-    pub dirty_tracking: DirtyTracking,
-    /// See [`WriteChunk`].
-    pub write_chunk: WriteChunk,
-    /// See [`IoSizeClamp`].
-    pub io_size_clamp: IoSizeClamp,
-    /// See [`ReadaheadRules`].
-    pub readahead_rules: ReadaheadRules,
-    /// See [`ReadFolioStep`].
-    pub read_folio_step: ReadFolioStep,
-    /// See [`ReadSubmission`].
-    pub read_submission: ReadSubmission,
-    /// See [`ClearRounding`].
-    pub clear_rounding: ClearRounding,
-    /// See [`IoendMerge`].
-    pub ioend_merge: IoendMerge,
-    /// See [`PlugOrder`].
-    pub plug_order: PlugOrder,
+switch! {
+    /// Which blocks the first store to a page of a folio makes dirty.
+    MkwriteDirt {
+        /// All of the folio, also those beyond EOF.
+        WholeFolio = "whole-folio",
+        /// Those up to the block of EOF (2026).
+        UpToEof = "up-to-eof",
+    }
+}
+
+macro_rules! behaviours {
+    ($($name:ident: $switch:ident,)*) => {
+        /// One value for every switch.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub struct Behaviours {
+            $(#[doc = concat!("See [`", stringify!($switch), "`].")] pub $name: $switch,)*
+        }
+
+        impl Behaviours {
+            /// The name of every switch.
+            pub const NAMES: &'static [&'static str] = &[$(stringify!($name),)*];
+            /// The switches by name and value.
+            pub fn switches(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+                [$((stringify!($name), self.$name.name()),)*].into_iter()
+            }
+            /// Sets one switch by name and value; the error names what was expected.
+            pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
+                let known: Vec<&str> = match name {
+                    $(stringify!($name) => {
+                        if let Some(found) = $switch::from_name(value) {
+                            self.$name = found;
+                            return Ok(());
+                        }
+                        $switch::ALL.iter().map(|value| value.name()).collect()
+                    })*
+                    _ => {
+                        let known = Self::NAMES.join(", ");
+                        return Err(format!("no switch `{name}`: expected one of {known}"));
+                    }
+                };
+                let known = known.join(", ");
+                Err(format!("{name} cannot be `{value}`: expected one of {known}"))
+            }
+        }
+    };
+}
+
+behaviours! {
+    dirty_tracking: DirtyTracking,
+    write_chunk: WriteChunk,
+    io_size_clamp: IoSizeClamp,
+    readahead_rules: ReadaheadRules,
+    read_folio_step: ReadFolioStep,
+    read_submission: ReadSubmission,
+    clear_rounding: ClearRounding,
+    ioend_merge: IoendMerge,
+    plug_order: PlugOrder,
+    mkwrite_dirt: MkwriteDirt,
 }
 
 /// How a profile is known.
@@ -197,6 +234,7 @@ const LINUX_5_15: Behaviours = Behaviours {
     clear_rounding: ClearRounding::Outward,
     ioend_merge: IoendMerge::Flags,
     plug_order: PlugOrder::Lifo,
+    mkwrite_dirt: MkwriteDirt::WholeFolio,
 };
 const LINUX_6_6: Behaviours = Behaviours {
     dirty_tracking: DirtyTracking::PerBlock,
@@ -220,6 +258,7 @@ const LINUX_7_3: Behaviours =
 const NEXT: Behaviours = Behaviours {
     clear_rounding: ClearRounding::Inward,
     ioend_merge: IoendMerge::Private,
+    mkwrite_dirt: MkwriteDirt::UpToEof,
     ..LINUX_7_3
 };
 

@@ -119,6 +119,12 @@ impl<E: Env> Engine<E> {
         let zeroed = result.unwrap_or(false);
         (finish(&cx, result.map(|_| Bytes::ZERO)), zeroed)
     }
+    /// The write fault of the page at `pos` (`iomap_page_mkwrite`): bytes of its folio inside EOF.
+    pub async fn mkwrite(&self, task: TaskId, file: FileId, pos: Pos) -> OpResult {
+        let cx = self.begin(OpKind::Mkwrite, task, file, pos, Bytes::ZERO);
+        let index = cx.with(|world| world.geometry().page_floor(pos));
+        finish(&cx, crate::ops::mmap::mkwrite(&cx, file, index).await)
+    }
     /// The next data, or the next hole, from `pos` on.
     pub fn seek(&self, file: FileId, pos: Pos, data: bool) -> Result<Pos, Errno> {
         self.world().seek(file, pos, data)

@@ -2,8 +2,9 @@
 //! `filemap_map_pages`), and what the first store to a page makes dirty (`iomap_page_mkwrite`).
 
 use super::fill_window::{async_readahead, fault_readahead};
-use super::read::{make_readable, read_batch};
+use super::read::{create_and_read, make_readable};
 use super::write::{lock_folio, wait_if_stable};
+use crate::behaviour::MkwriteDirt;
 use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
 use crate::counters::Counter;
@@ -49,11 +50,15 @@ impl MemoryMap {
         }
         self.protect(first, end);
     }
-    /// The next store to a page of a folio faults again (`folio_mkclean`).
-    pub(crate) fn protect(&mut self, first: PageIndex, end: PageIndex) {
+    /// The next store to a page of a folio faults again; whether any page was writable
+    /// (`folio_mkclean`).
+    pub(crate) fn protect(&mut self, first: PageIndex, end: PageIndex) -> bool {
+        let mut any = false;
         while let Some(page) = self.writable.range(first..end).next().copied() {
             self.writable.remove(&page);
+            any = true;
         }
+        any
     }
 }
 
@@ -102,6 +107,25 @@ pub(crate) async fn store<E: Env>(
     Ok(range.len())
 }
 
+/// The write fault of one page, whether or not it is writable already: bytes of its folio inside
+/// EOF.
+pub(crate) async fn mkwrite<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    index: PageIndex,
+) -> Result<Bytes, Errno> {
+    if cx.with(|world| world.is_beyond(file, index)) {
+        return Err(Errno::Fault);
+    }
+    make_writable(cx, file, index).await?;
+    Ok(cx.with(|world| {
+        let folio = world.file(file).mapping.find(index);
+        folio.map_or(Bytes::ZERO, |folio| {
+            world.folio_range(folio).intersect(world.whole(file)).len()
+        })
+    }))
+}
+
 /// Follows `iomap_page_mkwrite`.
 async fn make_writable<E: Env>(
     cx: &Cx<'_, E>,
@@ -146,14 +170,9 @@ async fn fault<E: Env>(cx: &Cx<'_, E>, file: FileId, index: PageIndex) -> Result
     let mut missed = false;
     loop {
         let Some(folio) = cx.with(|world| world.file(file).mapping.find(index)) else {
-            if missed {
-                let folio = cx.with(|world| {
-                    let pos = world.geometry().page_pos(index);
-                    world.create_for_read(file, pos)
-                })?;
-                let whole = cx.with(|world| world.folio_range(folio));
-                cx.reach(StopPoint::FolioLocked, whole).await;
-                read_batch(cx, file, &[folio], false).await;
+            if missed || cx.with(|world| world.reads_alone()) {
+                let pos = cx.with(|world| world.geometry().page_pos(index));
+                create_and_read(cx, file, pos).await?;
             } else {
                 fault_readahead(cx, file, index).await;
             }
@@ -191,14 +210,33 @@ impl<E: Env> World<E> {
             let mapping = self.begin(file, rest, Intent::Write)?;
             at += mapping.left(at, rest.len());
         }
-        self.ensure_state(folio);
-        let blocks = self.folio_blocks(folio);
-        if self.tracks_blocks() {
-            self.set_blocks(folio, Half::Dirty, (0, blocks), true);
-        }
+        let blocks = match self.behaviours().mkwrite_dirt {
+            MkwriteDirt::WholeFolio => self.folio_blocks(folio),
+            MkwriteDirt::UpToEof => self.blocks_touched(Offset::ZERO, inside.len()).1,
+        };
+        self.mark_blocks_dirty(folio, blocks);
         self.step(Rule::MadeWritable, [inside.start().get(), inside.len().get(), 0, 0]);
         self.dirty_folio(folio);
         Ok(())
+    }
+    /// The first blocks of a folio become dirty, though nobody says which bytes changed.
+    fn mark_blocks_dirty(&mut self, folio: FolioId, blocks: u32) {
+        self.ensure_state(folio);
+        if self.tracks_blocks() {
+            self.set_blocks(folio, Half::Dirty, (0, blocks), true);
+        }
+    }
+    /// Takes the right to store into a folio's pages away. Where a page had it, the folio is dirty
+    /// as a whole: nobody knows what was stored (`folio_mkclean`, `iomap_dirty_folio`).
+    pub(crate) fn protect_folio(&mut self, folio: FolioId) -> bool {
+        let row = self.folios.at(folio);
+        let (file, first, end) = (row.file(), row.index, row.end_index());
+        let was_writable = self.file_mut(file).memory_map.protect(first, end);
+        if was_writable {
+            let blocks = self.folio_blocks(folio);
+            self.mark_blocks_dirty(folio, blocks);
+        }
+        was_writable
     }
     /// A fault maps the whole folio that it brought in (`finish_fault`).
     fn map_folio(&mut self, file: FileId, folio: FolioId) {

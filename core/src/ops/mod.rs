@@ -48,11 +48,13 @@ pub enum OpKind {
     ReadFolio,
     /// Zero a range through the cache.
     ZeroRange,
+    /// A write fault by itself.
+    Mkwrite,
 }
 
 impl OpKind {
     /// Every kind, in the order of its code.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Pread,
         Self::Pwrite,
         Self::PwriteDsync,
@@ -68,6 +70,7 @@ impl OpKind {
         Self::Readahead,
         Self::ReadFolio,
         Self::ZeroRange,
+        Self::Mkwrite,
     ];
     /// The code in deltas; never 0.
     pub const fn code(self) -> u64 {
@@ -90,7 +93,8 @@ impl OpKind {
             | Self::SyncRange
             | Self::Readahead
             | Self::ReadFolio
-            | Self::ZeroRange => true,
+            | Self::ZeroRange
+            | Self::Mkwrite => true,
             Self::Fsync | Self::Fdatasync | Self::Syncfs | Self::Writeback => false,
         }
     }
@@ -112,6 +116,7 @@ impl OpKind {
             Self::Readahead => "readahead",
             Self::ReadFolio => "read_folio",
             Self::ZeroRange => "zero_range",
+            Self::Mkwrite => "mkwrite",
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::engine::{Cx, ReadFlags};
 use crate::errno::Errno;
 use crate::frames::{FrameStore, UserDest};
 use crate::iomap::{Intent, Iomap, MapType, Mapping};
+use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
 use crate::units::{BioId, Bytes, DevAddr, FileId, FileRange, FolioId, Offset, PageIndex, Pos};
 use crate::world::{Env, Purpose, World};
@@ -82,10 +83,7 @@ async fn folios_for_read<E: Env>(
     loop {
         let batch = cx.with(|world| world.read_batch_at(file, index, end));
         let Some(last) = batch.last().copied() else {
-            let alone = |world: &mut World<E>| {
-                world.folio_policy != FolioPolicy::Kernel && world.config.readahead.window.is_zero()
-            };
-            if tried || cx.with(alone) {
+            if tried || cx.with(|world| world.reads_alone()) {
                 create_and_read(cx, file, rest.start()).await?;
             } else {
                 sync_readahead(cx, file, index, end.since(index)).await;
@@ -108,8 +106,14 @@ async fn folios_for_read<E: Env>(
 }
 
 /// Makes one folio for `pos` and fills it (`filemap_create_folio`).
-async fn create_and_read<E: Env>(cx: &Cx<'_, E>, file: FileId, pos: Pos) -> Result<(), Errno> {
+pub(crate) async fn create_and_read<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    pos: Pos,
+) -> Result<(), Errno> {
     let folio = cx.with(|world| world.create_for_read(file, pos))?;
+    let whole = cx.with(|world| world.folio_range(folio));
+    cx.reach(StopPoint::FolioLocked, whole).await;
     fill_one(cx, file, folio).await
 }
 
@@ -294,6 +298,10 @@ impl<E: Env> World<E> {
         let folio = self.add_folio(file, index, order)?;
         self.step(Rule::FolioMadeForRead, [u64::from(order.get()), index.get(), 0, 0]);
         Ok(folio)
+    }
+    /// Whether what is missing is read a folio at a time, without readahead.
+    pub(crate) fn reads_alone(&self) -> bool {
+        self.folio_policy != FolioPolicy::Kernel && self.config.readahead.window.is_zero()
     }
     /// Whether the bytes that a read wants of a folio are valid
     /// (`iomap_is_partially_uptodate`).

@@ -15,7 +15,6 @@ use crate::fs::prealloc::Prealloc;
 use crate::geometry::Geometry;
 use crate::iomap::MapType;
 use crate::ops::readahead::ReadaheadLimits;
-use crate::trace::header::Header;
 use crate::units::{Bytes, DevAddr, FileId, FileRange, Nanos, Order, Pos, Sector};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -129,8 +128,7 @@ fn build_variant<'a>(
     };
     let mut behaviours: Behaviours = chosen.behaviours;
     for (switch, value) in switches {
-        Header::set_switch(&mut behaviours, switch, value.get_ref())
-            .map_err(|message| (value.span(), message))?;
+        behaviours.set(switch, value.get_ref()).map_err(|message| (value.span(), message))?;
     }
     Ok(Variant { name: name.to_owned(), profile: chosen.name.to_owned(), behaviours })
 }

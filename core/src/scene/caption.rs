@@ -72,12 +72,11 @@ pub fn evidence(header: &Header) -> String {
     };
     let profile = Profile::named(&header.profile);
     let base = profile.map_or_else(Behaviours::default, |profile| profile.behaviours);
-    let plain = Header { behaviours: base, ..header.clone() };
     let changed: Vec<String> = header
+        .behaviours
         .switches()
-        .iter()
-        .zip(plain.switches())
-        .filter(|(now, then)| *now != then)
+        .zip(base.switches())
+        .filter(|(now, then)| now != then)
         .map(|(now, _)| format!("{} = {}", now.0, now.1))
         .collect();
     // What was seen of a kernel says nothing of the same rules with one changed.

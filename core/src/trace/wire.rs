@@ -180,12 +180,12 @@ fn push_block(out: &mut Vec<u8>, block: &[u8]) {
 
 fn wire_header(header: &Header) -> WireHeader {
     let geometry = header.geometry;
-    let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
     WireHeader {
         engine: header.engine.clone(),
         title: header.title.clone(),
         profile: header.profile.clone(),
-        switches: header.switches().iter().map(owned).collect(),
+        switches: header.behaviours.switches().map(owned).collect(),
         page_size: geometry.page_size().get(),
         block_size: geometry.block_size().get(),
         max_order: geometry.max_order().get(),

@@ -105,11 +105,10 @@ impl<E: Env> World<E> {
     /// The dirty mark goes before the I/O, so that a write from now on counts again
     /// (`folio_clear_dirty_for_io`).
     fn clear_dirty_for_io(&mut self, id: FolioId) {
+        self.protect_folio(id);
         self.lower(id, FolioFlags::DIRTY);
         let folio = self.folios.at(id);
         let (file, index) = (folio.file(), folio.index);
-        let end = folio.end_index();
-        self.file_mut(file).memory_map.protect(index, end);
         let mapping = &mut self.file_mut(file).mapping;
         mapping.set_tag(Tag::Dirty, index, false);
         mapping.set_tag(Tag::ToWrite, index, false);

@@ -273,7 +273,13 @@ fn derived(step: &Step, before: &[Extent], after: &[Extent]) -> Vec<Answer> {
         .collect()
 }
 
-fn act(engine: &Engine<Traced>, sim: &mut Sim, file: FileId, act: &Act) -> Result<(), String> {
+/// Carries out a call, and waits until nothing is in flight.
+pub(super) fn act(
+    engine: &Engine<Traced>,
+    sim: &mut Sim,
+    file: FileId,
+    act: &Act,
+) -> Result<(), String> {
     let done = match act {
         Act::Write { range, byte, flags } => {
             let mut source = Fill { byte: *byte, len: range.len() };

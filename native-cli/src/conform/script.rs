@@ -20,7 +20,7 @@ pub(super) struct Step {
 }
 
 /// What a step does.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Act {
     Write {
         range: FileRange,
@@ -39,7 +39,7 @@ pub(super) enum Act {
     SyncRange(FileRange, RangeSync),
     Madvise(MemAdvice),
     Munmap,
-    /// Several calls that one program made.
+    /// Several calls that one program made, as in a step of fio.
     Calls(Vec<Act>),
 }
 

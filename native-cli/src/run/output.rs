@@ -73,7 +73,7 @@ fn json(plan: &Plan<'_>, ran: &Ran) -> Value {
     let geometry = plan.world.geometry;
     let header = plan.world.header(String::new(), None);
     let switches: serde_json::Map<String, Value> =
-        header.switches().iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
+        header.behaviours.switches().map(|(name, value)| (name.to_owned(), json!(value))).collect();
     let jobs: Vec<Value> = copies(plan.file)
         .zip(&ran.reports)
         .map(|((job, copy), report)| {

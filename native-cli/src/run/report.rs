@@ -286,7 +286,7 @@ pub(crate) fn world_line(world: &World) -> String {
     let geometry = world.geometry;
     let switches = world.header(String::new(), None);
     let switches: Vec<String> =
-        switches.switches().iter().map(|(name, value)| format!("{name}={value}")).collect();
+        switches.behaviours.switches().map(|(name, value)| format!("{name}={value}")).collect();
     format!(
         "page {}, block {}, folios up to {}; {} ({}): {}",
         geometry.page_size(),

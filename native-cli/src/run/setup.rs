@@ -64,8 +64,7 @@ impl WorldArgs {
                     "--set {switch:?} has no value: write it as in --set dirty_tracking=per-folio"
                 ))
             })?;
-            Header::set_switch(&mut behaviours, name, value)
-                .map_err(|what| Failure::usage(format!("--set: {what}")))?;
+            behaviours.set(name, value).map_err(|what| Failure::usage(format!("--set: {what}")))?;
         }
         Ok(World { geometry, behaviours, profile })
     }

@@ -307,6 +307,18 @@ impl Machine {
         out.sort_by_key(|block| block.0);
         out
     }
+    /// Bytes `[off, off + len)` as a mapping shows them: what is not cached is zero here.
+    pub(super) fn cached_bytes(&self, off: u64, len: u64) -> Vec<u8> {
+        let mut out = vec![0; len as usize];
+        for (at, _, bytes) in self.cached_blocks() {
+            let (start, end) = (at.max(off), (at + bytes.len() as u64).min(off + len));
+            if start < end {
+                let from = &bytes[(start - at) as usize..(end - at) as usize];
+                out[(start - off) as usize..(end - off) as usize].copy_from_slice(from);
+            }
+        }
+        out
+    }
     /// The bytes of the file: from the cache where it is valid, else as the mapping says.
     pub(super) fn file_bytes(&self) -> Vec<u8> {
         let size = self.sizes().0;

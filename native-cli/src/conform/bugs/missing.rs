@@ -38,6 +38,8 @@ fn op_missing(op: &Op, case: &RawCase, scenario: &Scenario) -> Option<String> {
     let unit = case.kind == CaseKind::Unit;
     let reach = match &op.act {
         Act::Pread { off, len }
+        | Act::MmapLoad { off, len }
+        | Act::MmapStore { off, len, .. }
         | Act::ZeroRangeCore { off, len }
         | Act::Pwrite { off, len, .. } => off.saturating_add(*len),
         Act::Pwritev { off, iov } => iov.iter().fold(*off, |end, iov| end.saturating_add(iov.len)),
@@ -51,6 +53,7 @@ fn op_missing(op: &Op, case: &RawCase, scenario: &Scenario) -> Option<String> {
         | Act::SeekHole { .. }
         | Act::Readahead { .. }
         | Act::ReadFolio { .. }
+        | Act::Mkwrite { .. }
         | Act::MarkDirty { .. } => 0,
         Act::SetDirtyRange { .. }
         | Act::ClearDirtyRange { .. }

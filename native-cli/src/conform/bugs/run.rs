@@ -31,8 +31,9 @@ pub(super) struct Shown {
     pub(super) after: Vec<Snapshot>,
     pub(super) crashes: BTreeMap<String, (u64, Vec<u8>)>,
     pub(super) hangs: bool,
-    /// Sentences about what a read returned, or a sync left.
+    /// Sentences about what a read returned, what a load saw behind EOF, or a sync left.
     pub(super) wrong_reads: Vec<String>,
+    pub(super) behind_eof: Vec<String>,
     pub(super) lost_bytes: Vec<String>,
     /// Bytes of blocks that were taken at the start.
     pub(super) taken: u64,
@@ -116,6 +117,7 @@ impl Shown {
             crashes: BTreeMap::new(),
             hangs: false,
             wrong_reads: Vec::new(),
+            behind_eof: Vec::new(),
             lost_bytes: Vec::new(),
             merged: None,
         }
@@ -164,13 +166,21 @@ impl Shown {
                 let pieces: Vec<_> = iov.iter().map(Iov::piece).collect();
                 put(*off, &pieces);
             }
-            Act::Pread { off, .. } => {
+            Act::Pread { off, .. } | Act::MmapLoad { off, .. } => {
                 let Some((_, bytes)) = &got.bytes else { return };
                 let start = (*off as usize).min(model.len());
                 let end = (start + bytes.len()).min(model.len());
-                if model[start..end] != bytes[..] {
+                let (inside, behind) = bytes.split_at(end - start);
+                if model[start..end] != *inside {
                     self.wrong_reads.push(format!("the read at {off} returns other bytes"));
                 }
+                if behind.iter().any(|byte| *byte != 0) {
+                    self.behind_eof.push(format!("the load at {off} sees bytes behind EOF"));
+                }
+            }
+            Act::MmapStore { off, len, byte } => {
+                let end = (off.saturating_add(*len) as usize).min(model.len());
+                model[(*off as usize).min(end)..end].fill(byte.0);
             }
             Act::ZeroRangeCore { off, len } => {
                 let end = (off.saturating_add(*len) as usize).min(model.len());
@@ -214,6 +224,30 @@ impl Shown {
         let op = engine.pwrite(TASK, FILE, Pos::new(off), &mut buffer, flags);
         let ret = Some(number(drive(engine, port, op)?));
         Ok(Got { ret, ..Got::default() })
+    }
+    /// An access through a mapping of the file: whatever goes wrong is a signal.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "all others are no such access")]
+    fn through_mapping(&mut self, act: &Act) -> Result<Got, Hangs> {
+        let (engine, port) = (&self.machine.engine, &self.machine.port);
+        let result = match act {
+            Act::MmapLoad { off, len } => {
+                drive(engine, port, engine.mmap_load(TASK, FILE, range_of(*off, *len)))?
+            }
+            Act::MmapStore { off, len, byte } => {
+                drive(engine, port, engine.mmap_store(TASK, FILE, range_of(*off, *len), byte.0))?
+            }
+            Act::Mkwrite { off } => {
+                drive(engine, port, engine.mkwrite(TASK, FILE, Pos::new(*off)))?
+            }
+            _ => return Err(Hangs),
+        };
+        let ret = number(result).map_err(|_| "SIGBUS".to_owned());
+        let mut got = Got { ret: Some(ret), ..Got::default() };
+        if let (Act::MmapLoad { off, len }, Some(Ok(_))) = (act, &got.ret) {
+            self.machine.follow();
+            got.bytes = Some((*off, self.machine.cached_bytes(*off, *len)));
+        }
+        Ok(got)
     }
     #[allow(clippy::wildcard_enum_match_arm, reason = "all others are missing")]
     fn act(&mut self, scenario: &Scenario, at: usize, op: &Op) -> Result<Got, Hangs> {
@@ -292,6 +326,9 @@ impl Shown {
                 let op = engine.zero_range(TASK, FILE, range_of(*off, *len));
                 let (result, zeroed) = drive(engine, port, op)?;
                 return Ok(Got { did_zero: Some(zeroed), ..plain(result) });
+            }
+            Act::MmapLoad { .. } | Act::MmapStore { .. } | Act::Mkwrite { .. } => {
+                return self.through_mapping(&op.act);
             }
             Act::MarkDirty { off, len } => engine.mark_dirty(FILE, range_of(*off, *len)),
             Act::SetDirtyRange { folio_off, off, len } => {

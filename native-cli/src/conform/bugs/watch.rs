@@ -19,6 +19,7 @@ pub(super) struct Seen {
     /// A folio's offset, and how many write bios had completed when its writeback ended.
     pub(super) writeback_ends: Vec<(u64, u64)>,
     pub(super) copy_steps: u64,
+    pub(super) mkwrite_calls: u64,
     pub(super) reads_ended: u64,
     pub(super) write_peak: u64,
     /// Sentences about what must not happen.
@@ -102,6 +103,8 @@ impl Watch {
             seen.zeroed_ranges.push((first, second));
         } else if rule == Rule::Copied && step.args[2] > 0 {
             seen.copy_steps += 1;
+        } else if rule == Rule::MadeWritable {
+            seen.mkwrite_calls += 1;
         } else if rule == Rule::WritebackEnds {
             seen.writeback_ends.push((first, seen.write_bios_done));
         } else if matches!(rule, Rule::IoendNew | Rule::IoendJoins) {

@@ -1,16 +1,16 @@
 //! Runs the operations of a case through the engine, with the mappings that the kernel had.
 
 use super::Stack;
-use super::command::{Call, Line};
+use super::command::Line;
 use super::format::{Common, GuestCase, GuestOp, MapText, Queue, name, text};
 use super::observe::{Lists, View, observe};
 use super::place::{WritebackMap, file_of, metadata};
 use super::version;
-use crate::conform::execute::{MAX_ORDER, TASK, Traced, profile_of, range_of};
+use crate::conform::execute::{MAX_ORDER, Traced, act, profile_of, range_of};
 use folioscope_core::cache::frame_alloc::FramePolicy;
 use folioscope_core::device::sim::{Sim, Timing};
-use folioscope_core::engine::{Engine, ReadFlags, WriteFlags, drive, settle};
-use folioscope_core::frames::{Discard, Fill, HeapFrames};
+use folioscope_core::engine::Engine;
+use folioscope_core::frames::HeapFrames;
 use folioscope_core::fs::blockdev::BlockDev;
 use folioscope_core::fs::scripted::{Answer, Scripted};
 use folioscope_core::fs::{Provider, SpaceAllocator};
@@ -20,7 +20,7 @@ use folioscope_core::ops::readahead::ReadaheadLimits;
 use folioscope_core::scenario::size::parse_size;
 use folioscope_core::trace::model::Model;
 use folioscope_core::trace::timeline::Recording;
-use folioscope_core::units::{Bytes, DevAddr, FileId, FileRange, Order, Pos};
+use folioscope_core::units::{Bytes, DevAddr, FileId, Order, Pos};
 use folioscope_core::world::Config;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
@@ -78,7 +78,7 @@ pub(super) fn execute(
         let own = FileId::new(own.unwrap_or(0) as u32);
         engine.reopen(own);
         for call in &line.calls {
-            act(&engine, &mut sim, own, *call)?;
+            act(&engine, &mut sim, own, call)?;
         }
         let end = engine.look(|world| world.sink().len());
         parts.push((*at, start..end, unanswered(&engine, files.len())));
@@ -225,28 +225,4 @@ fn unanswered(engine: &Engine<Traced>, files: usize) -> Vec<Value> {
         });
     }
     all
-}
-
-fn act(engine: &Engine<Traced>, sim: &mut Sim, file: FileId, call: Call) -> Result<(), String> {
-    let range = |off, len| {
-        FileRange::new(Pos::new(off), Bytes::new(len))
-            .ok_or_else(|| format!("{len} bytes at {off} end beyond any file"))
-    };
-    let done = match call {
-        Call::Write { off, len, byte } => {
-            let start = range(off, len)?.start();
-            let mut source = Fill { byte, len: Bytes::new(len) };
-            drive(engine, sim, engine.pwrite(TASK, file, start, &mut source, WriteFlags::default()))
-        }
-        Call::Read { off, len } => {
-            let start = range(off, len)?.start();
-            let mut dest = Discard(Bytes::new(len));
-            drive(engine, sim, engine.pread(TASK, file, start, &mut dest, ReadFlags::default()))
-        }
-        Call::Fsync { data_only } => drive(engine, sim, engine.fsync(TASK, file, data_only)),
-        Call::Sync => drive(engine, sim, engine.syncfs(TASK)),
-    };
-    // An error of the operation itself shows as a difference in what it did.
-    settle(engine, sim);
-    done.map(drop).map_err(|stuck| stuck.to_string())
 }
