@@ -2,12 +2,15 @@
 
 pub mod advise;
 mod fill_window;
+mod iter;
 pub(crate) mod life;
+mod memory;
 pub mod mmap;
 mod ondemand;
 pub(crate) mod read;
 pub mod readahead;
 pub mod sync;
+mod touch;
 pub(crate) mod write;
 pub(crate) mod zero;
 
@@ -48,11 +51,13 @@ pub enum OpKind {
     ReadFolio,
     /// Zero a range through the cache.
     ZeroRange,
+    /// Take back memory of folios that were not used lately.
+    Reclaim,
 }
 
 impl OpKind {
     /// Every kind, in the order of its code.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Pread,
         Self::Pwrite,
         Self::PwriteDsync,
@@ -68,6 +73,7 @@ impl OpKind {
         Self::Readahead,
         Self::ReadFolio,
         Self::ZeroRange,
+        Self::Reclaim,
     ];
     /// The code in deltas; never 0.
     pub const fn code(self) -> u64 {
@@ -91,7 +97,7 @@ impl OpKind {
             | Self::Readahead
             | Self::ReadFolio
             | Self::ZeroRange => true,
-            Self::Fsync | Self::Fdatasync | Self::Syncfs | Self::Writeback => false,
+            Self::Fsync | Self::Fdatasync | Self::Syncfs | Self::Writeback | Self::Reclaim => false,
         }
     }
     /// The name of the call.
@@ -112,6 +118,7 @@ impl OpKind {
             Self::Readahead => "readahead",
             Self::ReadFolio => "read_folio",
             Self::ZeroRange => "zero_range",
+            Self::Reclaim => "reclaim",
         }
     }
 }

@@ -1,8 +1,8 @@
 //! What a trace says about the run it came from.
 
 use crate::behaviour::{
-    Behaviours, ClearRounding, DirtyTracking, IoSizeClamp, IoendMerge, PlugOrder, ReadFolioStep,
-    ReadSubmission, ReadaheadRules, WriteChunk,
+    Behaviours, ClearRounding, DirtyTracking, FirstAccess, IoSizeClamp, IoendMerge, PlugOrder,
+    ReadFolioStep, ReadSubmission, ReadaheadRules, WriteChunk,
 };
 use crate::geometry::Geometry;
 
@@ -34,7 +34,7 @@ pub struct Header {
 
 impl Header {
     /// The switches by name and value.
-    pub fn switches(&self) -> [(&'static str, &'static str); 9] {
+    pub fn switches(&self) -> [(&'static str, &'static str); 10] {
         let Behaviours {
             dirty_tracking,
             write_chunk,
@@ -45,6 +45,7 @@ impl Header {
             clear_rounding,
             ioend_merge,
             plug_order,
+            first_access,
         } = self.behaviours;
         [
             ("dirty_tracking", dirty_tracking.name()),
@@ -56,6 +57,7 @@ impl Header {
             ("clear_rounding", clear_rounding.name()),
             ("ioend_merge", ioend_merge.name()),
             ("plug_order", plug_order.name()),
+            ("first_access", first_access.name()),
         ]
     }
     /// Sets one switch by name and value; the error names what was expected.
@@ -93,11 +95,14 @@ impl Header {
             }
             "ioend_merge" => pick(&mut all.ioend_merge, IoendMerge::ALL, IoendMerge::name, value),
             "plug_order" => pick(&mut all.plug_order, PlugOrder::ALL, PlugOrder::name, value),
+            "first_access" => {
+                pick(&mut all.first_access, FirstAccess::ALL, FirstAccess::name, value)
+            }
             _ => {
                 return Err(format!(
                     "no switch `{name}`: expected dirty_tracking, write_chunk, io_size_clamp, \
                      readahead_rules, read_folio_step, read_submission, clear_rounding, \
-                     ioend_merge or plug_order"
+                     ioend_merge, plug_order or first_access"
                 ));
             }
         };
