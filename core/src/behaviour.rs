@@ -144,6 +144,18 @@ switch! {
     }
 }
 
+switch! {
+    /// When a write makes its folio count as used.
+    FirstAccess {
+        /// After the copy, by an atomic operation (up to 3.15).
+        MarkAfterVisible = "mark-after-visible",
+        /// At the lookup; a new folio by a plain store before it can be seen (3.16).
+        InitBeforeVisible = "init-before-visible",
+        /// Never (4.7).
+        None = "none",
+    }
+}
+
 macro_rules! behaviours {
     ($($name:ident: $switch:ident,)*) => {
         /// One value for every switch.
@@ -192,6 +204,7 @@ behaviours! {
     ioend_merge: IoendMerge,
     plug_order: PlugOrder,
     mkwrite_dirt: MkwriteDirt,
+    first_access: FirstAccess,
 }
 
 /// How a profile is known.
@@ -235,7 +248,13 @@ const LINUX_5_15: Behaviours = Behaviours {
     ioend_merge: IoendMerge::Flags,
     plug_order: PlugOrder::Lifo,
     mkwrite_dirt: MkwriteDirt::WholeFolio,
+    first_access: FirstAccess::None,
 };
+/// Of kernels before iomap: what the switches say, and no more.
+const LINUX_3_15: Behaviours =
+    Behaviours { first_access: FirstAccess::MarkAfterVisible, ..LINUX_5_15 };
+const LINUX_3_16: Behaviours =
+    Behaviours { first_access: FirstAccess::InitBeforeVisible, ..LINUX_5_15 };
 const LINUX_6_6: Behaviours = Behaviours {
     dirty_tracking: DirtyTracking::PerBlock,
     write_chunk: WriteChunk::MaxOrder,
@@ -264,6 +283,8 @@ const NEXT: Behaviours = Behaviours {
 
 /// The profiles that differ by the switches there are, oldest first.
 pub const PROFILES: &[Profile] = &[
+    profile("linux-3.15", Evidence::ByReading, LINUX_3_15),
+    profile("linux-3.16", Evidence::ByReading, LINUX_3_16),
     profile("linux-5.15", Evidence::ByReading, LINUX_5_15),
     profile("linux-6.1", Evidence::Seen, LINUX_5_15),
     profile("linux-6.6", Evidence::ByReading, LINUX_6_6),

@@ -62,6 +62,16 @@ counters! {
     BackMerges = "back_merges",
     /// Bios that joined the front of a request.
     FrontMerges = "front_merges",
+    /// Atomic changes of referenced marks by uses of folios.
+    AtomicFlagOps = "atomic_flag_ops",
+    /// Referenced marks set by a plain store, before anybody could see the folio.
+    PlainFlagOps = "plain_flag_ops",
+    /// Folios that became active because they were used twice.
+    Activations = "activations",
+    /// Folios that reclaim looked at while they were marked referenced.
+    ScansWithR = "scans_with_r",
+    /// Folios read where reclaim had taken one.
+    Refaults = "refaults",
 }
 
 /// The value of every counter.

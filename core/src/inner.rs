@@ -1,6 +1,7 @@
 //! Entry points that no application has: parts of the kernel that call each other, called by
 //! themselves, and what a host sets up before a run. For cases that check one mechanism.
 
+use crate::cache::folio::FolioFlags;
 use crate::cache::policy::FolioPolicy;
 use crate::engine::{Engine, finish};
 use crate::errno::Errno;
@@ -8,7 +9,7 @@ use crate::fault::Fault;
 use crate::ops::OpKind;
 use crate::ops::OpResult;
 use crate::stops::Stop;
-use crate::units::{Bytes, FileId, FileRange, Order, PageIndex, Pos, TaskId};
+use crate::units::{Bytes, FileId, FileRange, Order, PageIndex, Pages, Pos, TaskId};
 use crate::world::{AtSubmit, Env};
 use crate::writeback::{self, SyncMode, Walk};
 
@@ -124,6 +125,36 @@ impl<E: Env> Engine<E> {
         let cx = self.begin(OpKind::Mkwrite, task, file, pos, Bytes::ZERO);
         let index = cx.with(|world| world.geometry().page_floor(pos));
         finish(&cx, crate::ops::mmap::mkwrite(&cx, file, index).await)
+    }
+    /// Takes memory back from files: up to so many pages of clean folios that were not used lately
+    /// (`try_to_free_pages`); the bytes that are free now.
+    pub fn reclaim(&self, task: TaskId, wanted: Pages) -> OpResult {
+        let len = self.world().geometry().pages_bytes(wanted);
+        let cx = self.begin(OpKind::Reclaim, task, FileId::new(0), Pos::ZERO, len);
+        let freed = cx.with(|world| {
+            let freed = world.reclaim(wanted);
+            world.geometry().pages_bytes(freed)
+        });
+        finish(&cx, Ok(freed))
+    }
+    /// Says that the folios of a file are not to be reclaimed.
+    pub fn set_unevictable(&self, file: FileId) {
+        self.world().file_mut(file).unevictable = true;
+    }
+    /// A use of the cached folio at `pos`, by itself (`folio_mark_accessed`).
+    pub fn mark_accessed(&self, task: TaskId, file: FileId, pos: Pos) {
+        let mut world = self.world();
+        world.caller.task = task;
+        let index = world.geometry().page_floor(pos);
+        if let Some(folio) = world.file(file).mapping.find(index) {
+            world.mark_accessed(folio);
+        }
+    }
+    /// State bits of the cached folio at `pos`.
+    pub fn folio_flags(&self, file: FileId, pos: Pos) -> Option<FolioFlags> {
+        let world = self.world();
+        let folio = world.file(file).mapping.find(world.geometry().page_floor(pos))?;
+        Some(world.folios.at(folio).flags)
     }
     /// The next data, or the next hole, from `pos` on.
     pub fn seek(&self, file: FileId, pos: Pos, data: bool) -> Result<Pos, Errno> {

@@ -10,8 +10,10 @@ use crate::block::request::Request;
 use crate::cache::folio::{Folio, FolioFlags, NO_IFS, Slab};
 use crate::cache::frame_alloc::{FrameAllocator, FramePolicy};
 use crate::cache::ifs::{Half, Ifs};
+use crate::cache::lru::Lru;
 use crate::cache::mapping::Mapping;
 use crate::cache::policy::FolioPolicy;
+use crate::cache::workingset::Shadows;
 use crate::counters::{Counter, Counters};
 use crate::errno::Errno;
 use crate::fault::Faults;
@@ -101,6 +103,10 @@ pub struct Inode {
     pub(crate) memory_map: MemoryMap,
     /// Where cyclic writeback goes on (`writeback_index`).
     pub(crate) writeback_index: PageIndex,
+    /// What reclaimed folios left behind.
+    pub(crate) shadows: Shadows,
+    /// Its folios are not to be reclaimed (`mapping_set_unevictable`).
+    pub(crate) unevictable: bool,
 }
 
 /// Why a bio exists: decides what its completion does.
@@ -168,6 +174,7 @@ pub struct World<E: Env> {
     pub(crate) dirty_clock: u64,
     pub(crate) faults: Faults,
     pub(crate) folio_policy: FolioPolicy,
+    pub(crate) lru: Lru,
     pub(crate) at_submit: Option<AtSubmit<E::Frames>>,
     sink: E::Sink,
     pending: Vec<Delta>,
@@ -198,6 +205,7 @@ impl<E: Env> World<E> {
             dirty_clock: 0,
             faults: Faults::default(),
             folio_policy: FolioPolicy::Kernel,
+            lru: Lru::default(),
             at_submit: None,
             sink,
             pending: Vec::new(),
@@ -368,6 +376,8 @@ impl<E: Env> World<E> {
             window: Window::default(),
             memory_map: MemoryMap::default(),
             writeback_index: PageIndex::ZERO,
+            shadows: Shadows::new(),
+            unevictable: false,
         });
         self.note(DeltaKind::FileOpen, id.get(), 0, 0, 1);
         self.set_size(id, size);

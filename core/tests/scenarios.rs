@@ -103,7 +103,7 @@ fn bad_files_are_told_where_and_what() {
         ("page_size = \"64k\"", "page_size = \"-4k\"", "scenario:6:13: `-4k` is negative"),
         ("max_folio_order = 0", "max_folio_order = 12", "max_folio_order is 12: expected 0 to 11"),
         ("do = \"pread\"", "do = \"preed\"", "no operation `preed`: expected pread, pwrite"),
-        ("\"linux-6.1\"", "\"linux-2.4\"", "no profile `linux-2.4`: expected one of linux-5.15"),
+        ("\"linux-6.1\"", "\"linux-2.4\"", "no profile `linux-2.4`: expected one of linux-3.15"),
         ("\"per-block\"", "\"per-byte\"", "dirty_tracking cannot be `per-byte`: expected one of"),
         ("size = \"128k\"", "size = \"99999g\"", "is more than 16 GiB"),
         ("repeat = 23", "repeat = 0", "repeat is 0: expected 1 to 1000000"),
@@ -131,4 +131,26 @@ fn the_lesson_on_chunks_touches_a_triangle_and_then_a_line() {
         run.counters.get(Counter::UserTouches)
     });
     assert_eq!(touches.collect::<Vec<_>>(), [2 * 131_328, 2 * 512]);
+}
+
+#[test]
+fn the_lesson_on_first_touch_saves_one_atomic_operation_a_page() {
+    let text = include_str!("../../assets/scenarios/first-touch.toml");
+    let scenario = parse_scenario("lesson", text).expect("a good file");
+    let runs: Vec<_> = scenario
+        .variants
+        .iter()
+        .map(|variant| run(&scenario, variant, NoTrace).expect("nothing hangs"))
+        .collect();
+    let count = |at: usize, counter| runs[at].counters.get(counter);
+    assert_eq!(count(0, Counter::AtomicFlagOps), 8 + 8 * 3);
+    assert_eq!(count(1, Counter::AtomicFlagOps), 8 * 2);
+    assert_eq!((count(0, Counter::PlainFlagOps), count(1, Counter::PlainFlagOps)), (0, 16));
+    for (at, ran) in runs.iter().enumerate() {
+        assert_eq!(count(at, Counter::Activations), 8);
+        let freed = |op: usize| ran.results[op].0.expect("freed").get();
+        let last = ran.results.len() - 1;
+        assert_eq!((freed(last - 2), freed(last)), (0, 12 * 4096));
+        assert!(count(at, Counter::ScansWithR) >= 8);
+    }
 }

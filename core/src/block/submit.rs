@@ -277,7 +277,14 @@ impl<E: Env> World<E> {
         let folio = self.folios.at(id);
         let (file, index) = (folio.file(), folio.index);
         self.file_mut(file).mapping.set_tag(Tag::Writeback, index, false);
+        let reclaim = self.has(id, FolioFlags::RECLAIM);
+        if reclaim {
+            self.lower(id, FolioFlags::RECLAIM);
+        }
         self.step(Rule::WritebackEnds, [self.folio_pos(id).get(), 0, 0, 0]);
+        if reclaim {
+            self.rotate_reclaimable(id);
+        }
         self.drop_behind(id);
     }
     /// Takes a folio that is to be dropped behind its I/O out of the cache, if it is clean and

@@ -36,9 +36,18 @@ flags! {
     DROPBEHIND = 7, "drop";
     /// Has per-block state (an `iomap_folio_state`).
     BLOCK_STATE = 8, "ifs";
+    /// On one of the lists of folios by use.
+    LRU = 9, "lru";
+    /// Not to be reclaimed.
+    UNEVICTABLE = 10, "unev";
+    /// Was active before.
+    WORKINGSET = 11, "ws";
 }
 
 impl FolioFlags {
+    /// Reclaim waits for its writeback: the bit of the readahead mark, which means this where the
+    /// folio is dirty or being written (`PG_reclaim`).
+    pub const RECLAIM: Self = Self::READAHEAD;
     /// No bit set.
     pub const NONE: Self = Self(0);
     /// The raw word.

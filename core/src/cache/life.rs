@@ -13,6 +13,17 @@ use crate::trace::rule::Rule;
 use crate::units::{Bytes, FileId, FileRange, FolioId, Offset, Order, PageIndex, Pos};
 use crate::world::{Env, World};
 
+/// Why a folio is put into the cache.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Insert {
+    /// To be read: if it was reclaimed not long ago it is active at once.
+    Read,
+    /// To be written, or as a start state.
+    Write,
+    /// To be written, which counts as a use before anybody can see it.
+    Accessed,
+}
+
 impl<E: Env> World<E> {
     /// Where a folio starts in its file.
     pub(crate) fn folio_pos(&self, id: FolioId) -> Pos {
@@ -63,6 +74,7 @@ impl<E: Env> World<E> {
         file: FileId,
         index: PageIndex,
         order: Order,
+        insert: Insert,
     ) -> Result<FolioId, Errno> {
         let pfn = self.pfns.allocate(file, index, order);
         self.memory.allocate(pfn, order.pages())?;
@@ -80,11 +92,19 @@ impl<E: Env> World<E> {
         self.note(DeltaKind::FolioPfn, row, 0, 0, pfn.get());
         self.raise(id, FolioFlags::LOCKED);
         self.count(Counter::FoliosCreated, 1);
+        let shadow = self.take_shadows(file, index, order);
+        match (insert, shadow) {
+            (Insert::Accessed, _) => self.init_accessed(id),
+            (Insert::Read, Some(shadow)) => self.refault(id, shadow),
+            (Insert::Read | Insert::Write, _) => {}
+        }
+        self.lru_add(id);
         Ok(id)
     }
     /// Takes a clean folio that nobody uses out of the cache.
     pub(crate) fn remove_folio(&mut self, id: FolioId) {
         self.free_state(id);
+        self.lru_remove(id);
         let pos = self.folio_pos(id);
         let folio = self.folios.at(id).clone();
         self.set_flags(id, FolioFlags::NONE);
@@ -165,6 +185,9 @@ impl<E: Env> World<E> {
             return;
         }
         self.raise(id, FolioFlags::DIRTY);
+        if self.is_in_memory_only(id) {
+            return;
+        }
         let folio = self.folios.at(id);
         let (file, index) = (folio.file(), folio.index);
         self.file_mut(file).mapping.set_tag(Tag::Dirty, index, true);

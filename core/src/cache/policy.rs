@@ -1,6 +1,7 @@
 //! Which order a new folio gets.
 
 use crate::cache::folio::FolioFlags;
+use crate::cache::life::Insert;
 use crate::geometry::Geometry;
 use crate::trace::rule::Rule;
 use crate::units::{FileId, Order, PageIndex};
@@ -70,7 +71,7 @@ impl<E: Env> World<E> {
         if self.file(file).mapping.occupied(index, order) {
             return false;
         }
-        let Ok(id) = self.add_folio(file, index, order) else { return false };
+        let Ok(id) = self.add_folio(file, index, order, Insert::Write) else { return false };
         self.ensure_state(id);
         let whole = self.folio_size(id);
         let len = whole.get().min(bytes.len() as u64) as usize;

@@ -54,6 +54,11 @@ impl<E: Env> World<E> {
                     out.put(kind, id, block, word);
                 }
             }
+            for (index, shadow) in &inode.shadows {
+                let geometry = self.geometry();
+                let block = geometry.file_block_floor(geometry.page_pos(*index)).get() as u32;
+                out.put(DeltaKind::Shadow, id, block, shadow.pack());
+            }
         }
     }
     fn snapshot_folio(&self, out: &mut Builder, id: FolioId) {

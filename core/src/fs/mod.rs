@@ -2,7 +2,7 @@
 
 use crate::errno::Errno;
 use crate::geometry::Geometry;
-use crate::iomap::{Intent, Iomap, Mapping};
+use crate::iomap::{Intent, Iomap, MapType, Mapping};
 use crate::units::{BlockNo, Bytes, DevAddr, FileRange, Pos};
 
 pub mod blockdev;
@@ -79,6 +79,13 @@ pub enum Provider {
     Extents(Extents),
     /// Replays mappings that a kernel gave.
     Scripted(Scripted),
+    /// Memory alone, as tmpfs: no blocks, no writeback. What was never written reads as zero.
+    Memory,
+}
+
+/// Nothing stands behind a range.
+const fn hole(range: FileRange) -> Iomap {
+    Iomap::plain(range, MapType::Hole, None, 0)
 }
 
 impl Provider {
@@ -88,12 +95,13 @@ impl Provider {
             Self::BlockDev(fs) => fs.begin(range).map(|iomap| Mapping { iomap, srcmap: None }),
             Self::Extents(fs) => Ok(fs.begin(range, intent, size)),
             Self::Scripted(fs) => fs.begin(range, intent),
+            Self::Memory => Ok(Mapping { iomap: hole(range), srcmap: None }),
         }
     }
     /// A block of the file system's own that must be read before it can answer; each is named once.
     pub fn metadata_for(&mut self, range: FileRange, intent: Intent) -> Option<(DevAddr, Bytes)> {
         match self {
-            Self::BlockDev(_) | Self::Extents(_) => None,
+            Self::BlockDev(_) | Self::Extents(_) | Self::Memory => None,
             Self::Scripted(fs) => fs.metadata_for(range, intent),
         }
     }
@@ -107,7 +115,7 @@ impl Provider {
         dirty: impl Fn(Pos) -> bool,
     ) -> Option<FileRange> {
         match self {
-            Self::BlockDev(_) | Self::Scripted(_) => None,
+            Self::BlockDev(_) | Self::Scripted(_) | Self::Memory => None,
             Self::Extents(fs) => fs.end(mapping, asked, used, dirty),
         }
     }
@@ -121,12 +129,13 @@ impl Provider {
             Self::BlockDev(fs) => fs.begin(range).map(|iomap| (iomap, None)),
             Self::Extents(fs) => fs.writeback_map(range, space),
             Self::Scripted(fs) => fs.writeback_map(range).map(|iomap| (iomap, None)),
+            Self::Memory => Ok((hole(range), None)),
         }
     }
     /// The bytes are on the device: unwritten becomes written. Whether anything was unwritten.
     pub fn convert(&mut self, range: FileRange) -> bool {
         match self {
-            Self::BlockDev(_) => false,
+            Self::BlockDev(_) | Self::Memory => false,
             Self::Extents(fs) => fs.map_mut().convert(range),
             Self::Scripted(fs) => fs.map_mut().convert(range),
         }
@@ -134,14 +143,14 @@ impl Provider {
     /// An ioend over shared blocks is sent.
     pub fn send_shared(&mut self, range: FileRange) {
         match self {
-            Self::BlockDev(_) | Self::Scripted(_) => {}
+            Self::BlockDev(_) | Self::Scripted(_) | Self::Memory => {}
             Self::Extents(fs) => fs.send(range),
         }
     }
     /// An ioend over shared blocks is on the device: its new blocks replace them; what was given up.
     pub fn remap(&mut self, range: FileRange) -> GivenUp {
         match self {
-            Self::BlockDev(_) => GivenUp::new(),
+            Self::BlockDev(_) | Self::Memory => GivenUp::new(),
             Self::Extents(fs) => fs.remap(range),
             Self::Scripted(fs) => {
                 fs.map_mut().convert(range);
@@ -152,7 +161,7 @@ impl Provider {
     /// An ioend over shared blocks failed: its new blocks are given back.
     pub fn cancel_shared(&mut self, range: FileRange) {
         match self {
-            Self::BlockDev(_) | Self::Scripted(_) => {}
+            Self::BlockDev(_) | Self::Scripted(_) | Self::Memory => {}
             Self::Extents(fs) => fs.cancel(range),
         }
     }
@@ -160,28 +169,28 @@ impl Provider {
     /// was.
     pub fn discard(&mut self, range: FileRange) -> bool {
         match self {
-            Self::BlockDev(_) | Self::Scripted(_) => false,
+            Self::BlockDev(_) | Self::Scripted(_) | Self::Memory => false,
             Self::Extents(fs) => fs.discard(range),
         }
     }
     /// The bytes that live with the inode.
     pub fn inline_bytes(&self) -> &[u8] {
         match self {
-            Self::BlockDev(_) | Self::Extents(_) => &[],
+            Self::BlockDev(_) | Self::Extents(_) | Self::Memory => &[],
             Self::Scripted(fs) => fs.inline().1,
         }
     }
     /// The position of the first of them.
     pub fn inline_start(&self) -> Pos {
         match self {
-            Self::BlockDev(_) | Self::Extents(_) => Pos::ZERO,
+            Self::BlockDev(_) | Self::Extents(_) | Self::Memory => Pos::ZERO,
             Self::Scripted(fs) => fs.inline().0,
         }
     }
     /// Whether a mapping still says the truth (`iomap_valid`).
     pub fn is_valid(&self, iomap: &Iomap) -> bool {
         match self {
-            Self::BlockDev(_) | Self::Scripted(_) => true,
+            Self::BlockDev(_) | Self::Scripted(_) | Self::Memory => true,
             Self::Extents(fs) => fs.is_valid(iomap),
         }
     }
@@ -192,7 +201,7 @@ impl Provider {
             all.extend(map.take_changes().into_iter().map(|change| (fork, change)));
         };
         match self {
-            Self::BlockDev(_) => {}
+            Self::BlockDev(_) | Self::Memory => {}
             Self::Extents(fs) => {
                 take(Fork::Data, fs.map_mut());
                 if let Some(cow) = fs.cow_mut() {
@@ -210,12 +219,14 @@ impl Provider {
             Self::BlockDev(fs) => fs.whole(),
             Self::Extents(fs) => fs.map().lookup(pos, end),
             Self::Scripted(fs) => fs.map().lookup(pos, end),
+            Self::Memory => hole(FileRange::between(pos, end)),
         }
     }
     /// The extents of the file's data: range, state, address.
     pub fn extents(&self, geometry: Geometry) -> Vec<Iomap> {
         match self {
             Self::BlockDev(fs) => vec![fs.whole()],
+            Self::Memory => Vec::new(),
             Self::Extents(fs) => list(fs.map(), geometry),
             Self::Scripted(fs) => list(fs.map(), geometry),
         }

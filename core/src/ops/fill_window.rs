@@ -5,6 +5,7 @@ use super::read::read_batch;
 use super::readahead::{Ask, ReadaheadLimits, pair};
 use crate::behaviour::ReadaheadRules;
 use crate::cache::folio::FolioFlags;
+use crate::cache::life::Insert;
 use crate::engine::Cx;
 use crate::geometry::Geometry;
 use crate::trace::rule::Rule;
@@ -145,7 +146,9 @@ impl<E: Env> World<E> {
             self.largest_window(file).get(),
         ];
         self.step(Rule::ReadaheadWindow, args);
-        let Some(last) = self.last_page(file) else { return (Vec::new(), None) };
+        // A mark that reclaim set, on the first folio of a file that was never read: no window.
+        let last = self.last_page(file).filter(|_| !window.size.is_zero());
+        let Some(last) = last else { return (Vec::new(), None) };
         let small = rules != ReadaheadRules::WindowOrder && window.size < SMALLEST_LARGE;
         if geometry.max_order() == Order::ZERO || small {
             self.window(file).order = Order::ZERO;
@@ -190,7 +193,7 @@ impl<E: Env> World<E> {
         index: PageIndex,
         order: Order,
     ) -> Option<FolioId> {
-        let folio = self.add_folio(file, index, order).ok()?;
+        let folio = self.add_folio(file, index, order, Insert::Read).ok()?;
         if self.file(file).window.dropbehind {
             self.raise(folio, FolioFlags::DROPBEHIND);
         }

@@ -39,6 +39,8 @@ pub enum MemAdvice {
 pub(crate) struct MemoryMap {
     pages: BTreeSet<PageIndex>,
     writable: BTreeSet<PageIndex>,
+    /// Mapped pages that were not used since reclaim looked at them.
+    old: BTreeSet<PageIndex>,
     pub(crate) advice: MemAdvice,
 }
 
@@ -47,8 +49,15 @@ impl MemoryMap {
     pub(crate) fn unmap(&mut self, first: PageIndex, end: PageIndex) {
         while let Some(page) = self.pages.range(first..end).next().copied() {
             self.pages.remove(&page);
+            self.old.remove(&page);
         }
         self.protect(first, end);
+    }
+    /// How many mapped pages were used since the last look (`folio_referenced`).
+    pub(crate) fn clear_young(&mut self, first: PageIndex, end: PageIndex) -> usize {
+        let before = self.old.len();
+        self.old.extend(self.pages.range(first..end));
+        self.old.len() - before
     }
     /// The next store to a page of a folio faults again; whether any page was writable
     /// (`folio_mkclean`).
@@ -80,6 +89,7 @@ pub(crate) async fn load<E: Env>(
                 fault(cx, file, index).await?;
             }
         }
+        cx.with(|world| world.file_mut(file).memory_map.old.remove(&index));
         index += Pages::new(1);
     }
     Ok(range.len())
@@ -101,7 +111,10 @@ pub(crate) async fn store<E: Env>(
         if !cx.with(|world| world.file(file).memory_map.writable.contains(&index)) {
             make_writable(cx, file, index).await?;
         }
-        cx.with(|world| world.store_in_page(file, index, range, byte));
+        cx.with(|world| {
+            world.file_mut(file).memory_map.old.remove(&index);
+            world.store_in_page(file, index, range, byte);
+        });
         index += Pages::new(1);
     }
     Ok(range.len())

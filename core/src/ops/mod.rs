@@ -2,12 +2,15 @@
 
 pub mod advise;
 mod fill_window;
+mod iter;
 pub(crate) mod life;
+mod memory;
 pub mod mmap;
 mod ondemand;
 pub(crate) mod read;
 pub mod readahead;
 pub mod sync;
+mod touch;
 pub(crate) mod write;
 pub(crate) mod zero;
 
@@ -50,11 +53,13 @@ pub enum OpKind {
     ZeroRange,
     /// A write fault by itself.
     Mkwrite,
+    /// Take back memory of folios that were not used lately.
+    Reclaim,
 }
 
 impl OpKind {
     /// Every kind, in the order of its code.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Pread,
         Self::Pwrite,
         Self::PwriteDsync,
@@ -71,6 +76,7 @@ impl OpKind {
         Self::ReadFolio,
         Self::ZeroRange,
         Self::Mkwrite,
+        Self::Reclaim,
     ];
     /// The code in deltas; never 0.
     pub const fn code(self) -> u64 {
@@ -95,7 +101,7 @@ impl OpKind {
             | Self::ReadFolio
             | Self::ZeroRange
             | Self::Mkwrite => true,
-            Self::Fsync | Self::Fdatasync | Self::Syncfs | Self::Writeback => false,
+            Self::Fsync | Self::Fdatasync | Self::Syncfs | Self::Writeback | Self::Reclaim => false,
         }
     }
     /// The name of the call.
@@ -117,6 +123,7 @@ impl OpKind {
             Self::ReadFolio => "read_folio",
             Self::ZeroRange => "zero_range",
             Self::Mkwrite => "mkwrite",
+            Self::Reclaim => "reclaim",
         }
     }
 }

@@ -5,6 +5,7 @@ use super::write::lock_folio;
 use crate::behaviour::{ReadFolioStep, ReadSubmission};
 use crate::block::bio::{BioEnd, BioHead, vecs_for};
 use crate::cache::folio::FolioFlags;
+use crate::cache::life::Insert;
 use crate::cache::policy::FolioPolicy;
 use crate::counters::Counter;
 use crate::engine::{Cx, ReadFlags};
@@ -30,8 +31,17 @@ pub(crate) async fn pread<E: Env>(
     let asked = FileRange::new(pos, dest.len()).ok_or(Errno::Inval)?;
     let mut at = pos;
     let mut result = Ok(());
+    let mut last = cx.with(|world| world.file(file).window.previous);
     while result.is_ok() && at < cx.with(|world| asked.intersect(world.whole(file))).end() {
         let rest = FileRange::between(at, asked.end());
+        if let Some(zero) = cx.with(|world| world.absent_in_memory(file, rest)) {
+            let copied = dest.copy_out(Offset::ZERO + at.since(pos), &vec![0; zero.get() as usize]);
+            at += copied;
+            if copied < zero {
+                result = Err(Errno::Fault);
+            }
+            continue;
+        }
         cx.with(|world| world.file_mut(file).window.dropbehind = flags.dontcache);
         let batch = match folios_for_read(cx, file, rest).await {
             Ok(batch) => batch,
@@ -43,8 +53,12 @@ pub(crate) async fn pread<E: Env>(
         for folio in batch {
             let part = cx.with(|world| rest.intersect(world.whole(file)));
             let part = FileRange::between(at, part.end());
-            let (len, copied) = cx.with(|world| world.copy_out(folio, part, at.since(pos), dest));
+            let (len, copied) = cx.with(|world| {
+                world.mark_read(folio, last);
+                world.copy_out(folio, part, at.since(pos), dest)
+            });
             at += copied;
+            last = Some(at);
             cx.with(|world| {
                 if flags.dontcache {
                     world.drop_behind(folio);
@@ -94,12 +108,17 @@ async fn folios_for_read<E: Env>(
         let at = cx.with(|world| world.folios.at(last).index);
         if cx.with(|world| world.has(last, FolioFlags::READAHEAD)) {
             async_readahead(cx, file, last, at, end.since(at)).await;
+            if cx.with(|world| world.file(file).mapping.find(at) != Some(last)) {
+                continue;
+            }
         }
         let part = FileRange::between(
             rest.start(),
             cx.with(|world| rest.intersect(world.whole(file))).end(),
         );
-        if make_readable(cx, file, at, last, part).await? {
+        let ready = cx.with(|world| world.is_readable(last, part));
+        // Who had to wait looks again: the folios before it may be gone.
+        if ready || (make_readable(cx, file, at, last, part).await? && batch.len() == 1) {
             return Ok(batch);
         }
     }
@@ -295,7 +314,7 @@ impl<E: Env> World<E> {
     /// Readahead brought nothing: one folio, as small as can be (`filemap_create_folio`).
     pub(crate) fn create_for_read(&mut self, file: FileId, pos: Pos) -> Result<FolioId, Errno> {
         let (index, order) = self.read_place(file, self.geometry().page_floor(pos));
-        let folio = self.add_folio(file, index, order)?;
+        let folio = self.add_folio(file, index, order, Insert::Read)?;
         self.step(Rule::FolioMadeForRead, [u64::from(order.get()), index.get(), 0, 0]);
         Ok(folio)
     }
@@ -314,6 +333,15 @@ impl<E: Env> World<E> {
         let offset = Offset::ZERO + wanted.start().since(self.folio_pos(folio));
         let (start, end) = self.blocks_touched(offset, wanted.len());
         state.uptodate.next_clear(start, end) == end
+    }
+    /// A read counts as a use of each folio, once: not where the read before, or the part before,
+    /// ended in the same folio (`filemap_read`).
+    fn mark_read(&mut self, folio: FolioId, last: Option<Pos>) {
+        let whole = self.folio_range(folio);
+        let same = last.is_some_and(|end| whole.start() < end && end <= whole.end());
+        if !same {
+            self.mark_accessed(folio);
+        }
     }
     fn copy_out(
         &mut self,

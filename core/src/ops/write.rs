@@ -1,15 +1,15 @@
 //! Buffered write (`iomap_file_buffered_write`).
 
 use super::zero;
-use crate::behaviour::{DirtyTracking, WriteChunk};
+use crate::behaviour::{DirtyTracking, FirstAccess, WriteChunk};
 use crate::block::bio::{BioEnd, BioHead, BioState};
 use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
+use crate::cache::life::Insert;
 use crate::cache::policy::FolioPolicy;
 use crate::counters::Counter;
 use crate::engine::{Cx, WriteFlags};
 use crate::errno::Errno;
-use crate::fault::{FaultEffect, FaultPoint};
 use crate::frames::UserSource;
 use crate::iomap::{Intent, MapType, Mapping};
 use crate::stops::StopPoint;
@@ -87,7 +87,8 @@ async fn write_mapping<E: Env>(
     at: &mut Pos,
     (source, flags): (&mut dyn UserSource, WriteFlags),
 ) -> Result<Progress, Errno> {
-    let (page, mut chunk) = cx.with(|world| (world.geometry().page_size(), world.write_chunk()));
+    let (page, mut chunk) =
+        cx.with(|world| (world.geometry().page_size(), world.write_chunk(file)));
     let mut shorter: Option<Bytes> = None;
     while *at < range.end() {
         let pos = *at;
@@ -120,6 +121,9 @@ async fn write_mapping<E: Env>(
             let copied = source.copy_in(user, world.folio_bytes_mut(folio, offset, part.len()));
             world.count(Counter::CopyAttempts, 1);
             world.step(Rule::Copied, [pos.get(), part.len().get(), copied.get(), 0]);
+            if world.behaviours().first_access == FirstAccess::MarkAfterVisible {
+                world.mark_accessed(folio);
+            }
             (part, copied)
         });
         cx.reach(StopPoint::AfterCopy, part).await;
@@ -203,6 +207,9 @@ async fn get_folio<E: Env>(
         }
         if !locked && !lock_folio(cx, file, index, folio).await {
             continue;
+        }
+        if cx.with(|world| world.behaviours().first_access) == FirstAccess::InitBeforeVisible {
+            cx.with(|world| world.mark_accessed(folio));
         }
         wait_if_stable(cx, folio).await;
         cx.with(|world| {
@@ -352,22 +359,15 @@ impl<E: Env> World<E> {
         Some((folio, free))
     }
     /// Into how large pieces a write is cut.
-    fn write_chunk(&self) -> Bytes {
+    fn write_chunk(&self, file: FileId) -> Bytes {
         let geometry = self.geometry();
+        let memory = self.has_memory_only(file);
         match self.behaviours().write_chunk {
+            _ if memory => geometry.page_size(),
             WriteChunk::Page => geometry.folio_size(geometry.min_order()),
             WriteChunk::MaxOrder => geometry.huge_page_size().max(geometry.max_folio_size()),
             WriteChunk::MappingMax => geometry.max_folio_size(),
         }
-    }
-    /// Bytes of user memory that are touched to find out whether `asked` bytes from `user` on are
-    /// present: the first, and the first of every further page, however often they were touched
-    /// before. The buffer starts at a page. A touch that fails is the last.
-    fn user_touches(&self, user: Offset, (asked, present): (Bytes, Bytes)) -> u64 {
-        let page = self.geometry().page_size().get();
-        let touched = if present < asked { present + Bytes::new(1) } else { present };
-        let end = (user + touched).get();
-        end.div_ceil(page) - (user.get() / page).min(end.div_ceil(page))
     }
     fn create_folio(
         &mut self,
@@ -377,6 +377,7 @@ impl<E: Env> World<E> {
     ) -> Result<FolioId, Errno> {
         let geometry = self.geometry();
         let wanted = match self.behaviours().write_chunk {
+            _ if self.has_memory_only(file) => Order::ZERO,
             WriteChunk::Page => Order::ZERO,
             WriteChunk::MaxOrder | WriteChunk::MappingMax => geometry.order_floor(hint),
         };
@@ -392,7 +393,11 @@ impl<E: Env> World<E> {
             }
             FolioPolicy::Fixed(order) => self.fixed_place(file, index, order, None),
         };
-        let folio = self.add_folio(file, index, order)?;
+        let insert = match self.behaviours().first_access {
+            FirstAccess::InitBeforeVisible => Insert::Accessed,
+            FirstAccess::MarkAfterVisible | FirstAccess::None => Insert::Write,
+        };
+        let folio = self.add_folio(file, index, order, insert)?;
         let args = [u64::from(order.get()), index.get(), hint.get(), 0];
         self.step(Rule::FolioMade, args);
         Ok(folio)
@@ -409,6 +414,9 @@ impl<E: Env> World<E> {
         let write = FileRange::between(pos, pos + bytes).intersect(whole);
         if write == whole {
             self.step(Rule::WholeFolio, [0; 4]);
+            return None;
+        }
+        if self.is_in_memory_only(folio) {
             return None;
         }
         self.ensure_state(folio);
@@ -475,6 +483,10 @@ impl<E: Env> World<E> {
         copied: Bytes,
     ) -> bool {
         let pos = self.folio_pos(folio) + offset.since(Offset::ZERO);
+        if self.is_in_memory_only(folio) {
+            self.memory_write_end(folio, offset, copied);
+            return true;
+        }
         if copied < len && !self.has(folio, FolioFlags::UPTODATE) {
             self.step(Rule::CopyRejected, [pos.get(), len.get(), copied.get(), 0]);
             return false;
@@ -530,78 +542,6 @@ impl<E: Env> World<E> {
                 let stop = Offset::ZERO + range.end().min(whole.end()).since(whole.start());
                 self.zero_bytes(folio, offset, stop);
             }
-        }
-    }
-    /// The part of a range that a write can reserve: up to the block at which a fault is armed.
-    fn reservable(
-        &mut self,
-        file: FileId,
-        range: FileRange,
-        intent: Intent,
-    ) -> Result<FileRange, Errno> {
-        let geometry = self.geometry();
-        let found = self.file(file).provider.peek(range.start(), range.end());
-        if intent != Intent::Write || found.kind != MapType::Hole {
-            return Ok(range);
-        }
-        let blocks = geometry.block_range(range).intersect(found.range);
-        let Some((at, effect)) = self.faults.fire(FaultPoint::ReserveBlock, blocks) else {
-            return Ok(range);
-        };
-        let block = geometry.round_down_block(at);
-        match effect {
-            FaultEffect::Fails(errno) if block <= range.start() => Err(errno),
-            FaultEffect::Fails(_) => Ok(FileRange::between(range.start(), block)),
-            FaultEffect::Gives(_) => Ok(range),
-        }
-    }
-    /// Asks the file system for a mapping.
-    pub(crate) fn begin(
-        &mut self,
-        file: FileId,
-        range: FileRange,
-        intent: Intent,
-    ) -> Result<Mapping, Errno> {
-        self.count(Counter::BeginCalls, 1);
-        let range = self.reservable(file, range, intent)?;
-        let size = self.file(file).size;
-        let got = self.file_mut(file).provider.begin(range, intent, size);
-        self.note_extents(file);
-        if let Ok(mapping) = &got {
-            let map = &mapping.iomap;
-            self.require(map.range.start() <= range.start(), 10, range.start());
-            self.require(!map.range.is_empty(), 11, range.start());
-            self.require(map.range.end() > range.start(), 12, range.start());
-            let addr = map.addr.map_or(u64::MAX, DevAddr::get);
-            let args = [map.range.start().get(), map.range.len().get(), map.kind.code(), addr];
-            self.step(Rule::Mapped, args);
-        }
-        got
-    }
-    /// Tells the file system how far a mapping was used.
-    fn end_mapping(&mut self, file: FileId, mapping: &Mapping, asked: FileRange, used: Pos) {
-        let geometry = self.geometry();
-        let by_block = self.tracks_blocks();
-        let Self { files, folios, states, .. } = self;
-        let inode = &mut files[file.get() as usize];
-        let cached = &inode.mapping;
-        let size = inode.size;
-        let dirty = |pos: Pos| {
-            let Some(id) = cached.find(geometry.page_floor(pos)).filter(|_| pos < size) else {
-                return false;
-            };
-            let folio = folios.at(id);
-            let block =
-                geometry.block_floor(Offset::ZERO + pos.since(geometry.page_pos(folio.index)));
-            folio.flags.has(FolioFlags::DIRTY)
-                && (!by_block
-                    || folio.ifs == crate::cache::folio::NO_IFS
-                    || states.get(folio.ifs).dirty.get(block.get() as u32))
-        };
-        let released = inode.provider.end(mapping, asked, used, dirty);
-        self.note_extents(file);
-        if let Some(range) = released {
-            self.step(Rule::Released, [range.start().get(), range.len().get(), 0, 0]);
         }
     }
 }

@@ -48,6 +48,7 @@ pub(crate) async fn zero_range<E: Env>(
             let offset = Offset::ZERO + part.start().since(start);
             let len = part.intersect(world.folio_range(folio)).len();
             world.zero_bytes(folio, offset, offset + len);
+            world.mark_accessed(folio);
             world.write_end(folio, offset, len, len);
             world.unlock(folio);
             world.step(Rule::Zeroed, [part.start().get(), len.get(), 0, 0]);

@@ -15,7 +15,7 @@ use crate::fs::prealloc::Prealloc;
 use crate::geometry::Geometry;
 use crate::iomap::MapType;
 use crate::ops::readahead::ReadaheadLimits;
-use crate::units::{Bytes, DevAddr, FileId, FileRange, Nanos, Order, Pos, Sector};
+use crate::units::{Bytes, DevAddr, FileId, FileRange, Nanos, Order, Pages, Pos, Sector};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use thiserror::Error;
@@ -169,7 +169,13 @@ fn build_files(geometry: Geometry, raw: &Raw) -> Result<Vec<StartFile>, Problem>
         let len = file.size.as_ref().map_or(Ok(Bytes::ZERO), size)?;
         let fill = file.fill.as_ref().map_or(Ok(0), |fill| number("fill", fill, 0, 255))? as u8;
         let size = Pos::ZERO + len;
-        let extents = if file.device {
+        let extents = if file.memory {
+            if file.device || !file.extent.is_empty() || file.fill.is_some() {
+                let message = "a file in memory has no device, no extents and no fill".to_owned();
+                return Err((entry.span(), message));
+            }
+            Some(Vec::new())
+        } else if file.device {
             if let Some(extent) = file.extent.first() {
                 return Err((extent.span(), "a file that is a device has no extents".to_owned()));
             }
@@ -203,8 +209,15 @@ fn build_files(geometry: Geometry, raw: &Raw) -> Result<Vec<StartFile>, Problem>
             Some(all)
         };
         let prealloc = build_prealloc(file)?;
-        let mut start =
-            StartFile { name: name.clone(), size, extents, fill, shared: false, prealloc };
+        let mut start = StartFile {
+            name: name.clone(),
+            size,
+            extents,
+            fill,
+            shared: false,
+            prealloc,
+            memory: file.memory,
+        };
         if let Some(of) = &file.shares {
             share(&mut files, file, of, &mut start)?;
         }
@@ -288,7 +301,7 @@ fn check_held(
                 *size = range.end().max(*size);
                 range.len()
             }
-            Action::Fsync | Action::Fdatasync | Action::Syncfs => Bytes::ZERO,
+            Action::Fsync | Action::Fdatasync | Action::Syncfs | Action::Reclaim(_) => Bytes::ZERO,
         };
         *bytes = bytes.saturating_add(more.get());
     }
@@ -396,11 +409,19 @@ fn push_ops(
                 push(Action::Pwrite { range, byte: written(n), dsync: false })?;
             }
         }
+        "reclaim" => {
+            let pages =
+                raw.pages.as_ref().ok_or((entry.span(), "`pages` is missing".to_owned()))?;
+            let pages = number("pages", pages, 1, MAX_FILE.get())?;
+            for _ in 0..repeat {
+                push(Action::Reclaim(Pages::new(pages)))?;
+            }
+        }
         other => {
             let action = sync_action(other).ok_or_else(|| {
                 let message = format!(
                     "no operation `{other}`: expected pread, pwrite, pwrite_dsync, randwrite, \
-                     fsync, fdatasync or syncfs"
+                     fsync, fdatasync, syncfs or reclaim"
                 );
                 (raw.what.span(), message)
             })?;

@@ -13,7 +13,7 @@ use crate::device::sim::Timing;
 use crate::fs::prealloc::Prealloc;
 use crate::geometry::Geometry;
 use crate::iomap::MapType;
-use crate::units::{Bytes, DevAddr, FileId, FileRange, Pos};
+use crate::units::{Bytes, DevAddr, FileId, FileRange, Pages, Pos};
 
 /// Most operations that a scenario may expand to.
 pub const MAX_OPS: usize = 1_000_000;
@@ -52,6 +52,8 @@ pub struct StartFile {
     pub shared: bool,
     /// How much a write at EOF reserves.
     pub prealloc: Prealloc,
+    /// No device stands behind it.
+    pub memory: bool,
 }
 
 impl StartFile {
@@ -84,6 +86,8 @@ pub enum Action {
     Fdatasync,
     /// Make every file durable.
     Syncfs,
+    /// Take back so many pages of memory.
+    Reclaim(Pages),
 }
 
 /// One operation.

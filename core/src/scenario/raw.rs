@@ -52,6 +52,7 @@ pub(super) struct RawFile {
     pub(super) name: Spanned<String>,
     pub(super) size: Option<Spanned<RawSize>>,
     pub(super) device: bool,
+    pub(super) memory: bool,
     pub(super) fill: Option<Spanned<i64>>,
     pub(super) extent: Vec<Spanned<RawExtent>>,
     pub(super) shares: Option<Spanned<String>>,
@@ -71,6 +72,7 @@ pub(super) struct RawOp {
     pub(super) at: Option<Spanned<RawSize>>,
     pub(super) len: Option<Spanned<RawSize>>,
     pub(super) byte: Option<Spanned<i64>>,
+    pub(super) pages: Option<Spanned<i64>>,
     pub(super) repeat: Option<Spanned<i64>>,
     pub(super) seed: Option<Spanned<i64>>,
     pub(super) then: Option<Spanned<String>>,
@@ -147,12 +149,13 @@ fn variant_of(span: Span, table: &DeTable<'_>) -> Result<RawVariant, Problem> {
 }
 
 fn file_of(span: Span, table: &DeTable<'_>) -> Result<RawFile, Problem> {
-    let known = ["name", "size", "device", "fill", "extent", "shares", "prealloc"];
+    let known = ["name", "size", "device", "memory", "fill", "extent", "shares", "prealloc"];
     let fields = Fields::new(span, table, &known)?;
     Ok(RawFile {
         name: fields.need("name", string)?,
         size: fields.may("size", size)?,
         device: fields.may("device", boolean)?.is_some_and(Spanned::into_inner),
+        memory: fields.may("memory", boolean)?.is_some_and(Spanned::into_inner),
         fill: fields.may("fill", integer)?,
         extent: fields.list("extent", extent_of)?,
         shares: fields.may("shares", string)?,
@@ -171,7 +174,7 @@ fn extent_of(span: Span, table: &DeTable<'_>) -> Result<RawExtent, Problem> {
 }
 
 fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
-    let known = ["do", "file", "at", "len", "byte", "repeat", "seed", "then"];
+    let known = ["do", "file", "at", "len", "byte", "pages", "repeat", "seed", "then"];
     let fields = Fields::new(span, table, &known)?;
     Ok(RawOp {
         what: fields.need("do", string)?,
@@ -179,6 +182,7 @@ fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
         at: fields.may("at", size)?,
         len: fields.may("len", size)?,
         byte: fields.may("byte", integer)?,
+        pages: fields.may("pages", integer)?,
         repeat: fields.may("repeat", integer)?,
         seed: fields.may("seed", integer)?,
         then: fields.may("then", string)?,

@@ -112,6 +112,9 @@ fn run_and_look<S: Sink, T>(
 }
 
 fn start_file(geometry: Geometry, file: &StartFile, store: &mut Store) -> Provider {
+    if file.memory {
+        return Provider::Memory;
+    }
     let Some(extents) = &file.extents else {
         let len = Bytes::new(file.size.get());
         fill(store, DevAddr::ZERO, len, file.fill);
@@ -159,5 +162,6 @@ fn run_op<E: Env>(engine: &Engine<E>, sim: &mut Sim, op: ScenarioOp) -> Result<O
         Action::Fsync => drive(engine, sim, engine.fsync(task, op.file, false)),
         Action::Fdatasync => drive(engine, sim, engine.fsync(task, op.file, true)),
         Action::Syncfs => drive(engine, sim, engine.syncfs(task)),
+        Action::Reclaim(pages) => Ok(engine.reclaim(task, pages)),
     }
 }

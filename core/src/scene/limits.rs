@@ -133,7 +133,8 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                 | DeltaKind::RequestAddr
                 | DeltaKind::RequestLen
                 | DeltaKind::RequestState
-                | DeltaKind::BioRequest => {}
+                | DeltaKind::BioRequest
+                | DeltaKind::Shadow => {}
             }
         }
         if mapped {

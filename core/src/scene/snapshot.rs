@@ -32,6 +32,17 @@ pub(super) struct FolioView {
     pub(super) flags: FolioFlags,
 }
 
+/// What the levels of use are called, from the one above nothing on.
+pub(super) const USES: [&str; 3] = ["used once", "active", "active and used"];
+
+impl FolioView {
+    /// How much it was used: 0 = not since somebody looked, else a place in [`USES`] and one.
+    pub(super) const fn uses(&self) -> u8 {
+        let active = if self.flags.has(FolioFlags::ACTIVE) { 2 } else { 0 };
+        active + self.flags.has(FolioFlags::REFERENCED) as u8
+    }
+}
+
 /// Folios and blocks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct CacheView {

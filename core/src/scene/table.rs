@@ -8,7 +8,7 @@ use super::cells::Cell;
 use super::fixed::{grouped, plural, position, size};
 use super::lanes::bios::words;
 use super::layout::Run;
-use super::snapshot::Snapshot;
+use super::snapshot::{Snapshot, USES};
 use super::view::{Lane, View};
 use crate::trace::model::Tally;
 use crate::units::SECTOR_SIZE;
@@ -120,8 +120,22 @@ fn runs_of<T: PartialEq + Copy>(all: impl Iterator<Item = (u64, T)>) -> Vec<(u64
 fn cache(now: &Snapshot) -> Vec<Row> {
     let spans = now.cache.spans.iter();
     let each = spans.flat_map(|span| runs_of((span.first..).zip(span.cells.iter().copied())));
-    each.map(|(first, last, cell): (u64, u64, Cell)| row(blocks(first, last), cell.words()))
-        .collect()
+    let cells =
+        each.map(|(first, last, cell): (u64, u64, Cell)| row(blocks(first, last), cell.words()));
+    // Folios that were used, neighbours with one level as one.
+    let mut used: Vec<(u64, u64, u8)> = Vec::new();
+    for folio in now.cache.folios.iter().filter(|folio| folio.uses() > 0) {
+        match used.last_mut() {
+            Some(last) if last.1 == folio.start && last.2 == folio.uses() => last.1 = folio.end,
+            Some(_) | None => used.push((folio.start, folio.end, folio.uses())),
+        }
+    }
+    let block = now.cache.block;
+    let used = used.into_iter().map(|(start, end, level)| {
+        let what = blocks(start / block, end.div_ceil(block).max(1) - 1);
+        row(format!("folios of {what}"), USES[usize::from(level) - 1])
+    });
+    cells.chain(used).collect()
 }
 
 fn mapping(now: &Snapshot) -> Vec<Row> {

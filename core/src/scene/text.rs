@@ -11,7 +11,7 @@ use super::fixed::{plural, position, size};
 use super::lanes::bios::words;
 use super::layout::Run;
 use super::limits::Limits;
-use super::snapshot::{CacheView, Snapshot};
+use super::snapshot::{CacheView, FolioView, Snapshot, USES};
 use super::view::{Lane, View};
 use crate::block::bio::BioState;
 use crate::trace::model::ExtentState;
@@ -108,9 +108,14 @@ pub fn render_text(sides: &[Side<'_>], view: &View) -> String {
     for lane in Lane::ALL.into_iter().filter(|lane| view.lanes.shows(*lane)) {
         match lane {
             Lane::File => file(&mut page, &runs, &grid),
-            Lane::Cache => page.lane(&runs, "cache", |run| {
-                vec![grid.row(|at, end| notable(&run.now.cache, at, end).letter())]
-            }),
+            Lane::Cache => {
+                page.lane(&runs, "cache", |run| {
+                    vec![grid.row(|at, end| notable(&run.now.cache, at, end).letter())]
+                });
+                if runs.iter().any(used) {
+                    page.lane(&runs, "use", |run| vec![grid.row(|at, end| uses(run, at, end))]);
+                }
+            }
             Lane::Mapping => page.lane(&runs, "mapping", |run| mapping(run, &grid)),
             Lane::Bios => page.lane(&runs, "bios", |run| bios(run, &grid)),
             Lane::Device => page.lane(&runs, "device", |run| device(&run.now)),
@@ -211,6 +216,21 @@ fn notable(cache: &CacheView, start: u64, end: u64) -> Cell {
     (first..last).filter_map(|block| cache.cell(block)).max().unwrap_or(Cell::NotCached)
 }
 
+/// Whether any folio was used since somebody looked.
+fn used(run: &Run) -> bool {
+    run.now.cache.folios.iter().any(|folio| folio.uses() > 0)
+}
+
+/// How much the folios of some bytes were used.
+fn uses(run: &Run, start: u64, end: u64) -> char {
+    let folios = run.now.cache.folios.iter();
+    let here = folios.filter(|folio| folio.start < end && start < folio.end);
+    match here.map(FolioView::uses).max() {
+        Some(0) | None => ' ',
+        Some(level) => char::from(b'0' + level),
+    }
+}
+
 fn mapping(run: &Run, grid: &Grid) -> Vec<String> {
     let letter = |at, end| {
         let found = run.now.extents.iter().find(|extent| extent.start < end && at < extent.end);
@@ -300,6 +320,9 @@ fn legend(page: &mut Page, runs: &[Run], grid: &Grid) {
         each.map(|cell| format!("{} {}", cell.letter(), cell.words())).collect();
     page.lines.push(String::new());
     page.say(0, &words.join(", "));
+    if runs.iter().any(used) {
+        page.say(0, &format!("use: 1 {}, 2 {}, 3 {}", USES[0], USES[1], USES[2]));
+    }
     let block = runs.iter().map(|run| run.now.cache.block).min().unwrap_or(1).max(1);
     let blocks = grid.unit / block;
     if blocks > 1 {

@@ -105,6 +105,9 @@ kinds! {
     RequestState = 43, "request.state";
     /// Bio: 1 + the number of its request; 0 = none.
     BioRequest = 44, "bio.request";
+    /// File: what a reclaimed folio left where it started, at block `aux`:
+    /// [`crate::cache::workingset::Shadow`]; 0 = nothing.
+    Shadow = 50, "shadow";
 }
 
 /// One change of one word of state.

@@ -41,6 +41,8 @@ pub struct FileState {
     extents: ExtentWords,
     cow: ExtentWords,
     shared: ExtentWords,
+    /// What reclaimed folios left behind, by the block where they started.
+    shadows: Rows<u64>,
 }
 
 /// Extents by first block: bytes, and the word of state and place.
@@ -305,6 +307,7 @@ impl Model {
             }
             DeltaKind::CowLen | DeltaKind::CowAt => self.swap_extent(delta, |file| &mut file.cow),
             DeltaKind::SharedLen => self.swap_extent(delta, |file| &mut file.shared),
+            DeltaKind::Shadow => self.swap_shadow(delta),
             DeltaKind::FolioPlace => self.place_folio(delta),
             DeltaKind::FolioPfn => self.swap_folio(delta, |folio| &mut folio.pfn),
             DeltaKind::FolioFlags => self.swap_folio(delta, |folio| &mut folio.flags),
@@ -371,6 +374,16 @@ impl Model {
         let done = swap(word, delta);
         if *extent == (0, 0) {
             extents.remove(&delta.aux);
+        }
+        done
+    }
+
+    fn swap_shadow(&mut self, delta: &Delta) -> Result<(), Mismatch> {
+        let shadows = &mut self.files.entry(delta.object, FileState::default).shadows;
+        let word = shadows.entry(delta.aux, || 0);
+        let done = swap(word, delta);
+        if *word == 0 {
+            shadows.remove(delta.aux);
         }
         done
     }

@@ -186,6 +186,38 @@ rules! {
     FoliosToRead = 64, Function, "iomap_readahead", "{0} pages are to be read, as readahead: {1}";
     /// The file system reads a block of its own.
     MetadataRead = 65, Function, "iomap_begin", "{1b} of the file system's own at sector {0s} are read before it can give a mapping";
+    /// A use of a folio that was not marked.
+    Referenced = 100, Delta, "folio_mark_accessed", "the folio at {0x} is used: an atomic operation sets its referenced mark";
+    /// A second use: active once the batch drains.
+    ActivationQueued = 101, Delta, "folio_mark_accessed", "the folio at {0x} is used again: the mark goes, and it waits to become active";
+    /// A further use while it waits.
+    ActivationWaits = 115, Delta, "folio_mark_accessed", "the folio at {0x} is used again: the mark goes, and it waits to become active already";
+    /// A second use before the folio reached a list.
+    ActivatedInBatch = 102, Delta, "folio_mark_accessed", "the folio at {0x} is used again before it reached a list: the mark goes, and it is active";
+    /// A second use, but another CPU holds the folio back.
+    NotActivated = 103, Delta, "folio_mark_accessed", "the folio at {0x} is used again, but waits in the batch of another CPU: the mark goes, and nothing else";
+    /// Folios become active.
+    ActivationsDrained = 104, Delta, "folio_activate", "{0} folios that waited for it move to the active list";
+    /// The mark before anybody can see the folio.
+    InitReferenced = 105, Delta, "init_page_accessed", "the new folio at {0x} gets its referenced mark by a plain store: nobody can see it yet";
+    /// Reclaim takes a folio.
+    ScanTakes = 106, Function, "shrink_folio_list", "the folio at {0x} is clean and was not used twice: taken";
+    /// Reclaim would take a folio that must be written.
+    ScanMarks = 107, Function, "shrink_folio_list", "the folio at {0x} is dirty or being written: marked, to be taken once it is clean";
+    /// Reclaim finds a folio in use.
+    ScanActivates = 108, Function, "folio_check_references", "the folio at {0x} is mapped and was used again: it becomes active";
+    /// Reclaim leaves a folio.
+    ScanKeeps = 109, Function, "shrink_folio_list", "the folio at {0x} is locked, or mapped and was used: it stays";
+    /// A folio is active no more.
+    Deactivated = 110, Delta, "shrink_active_list", "the folio at {0x} was active longest: back to the inactive list, which is too short";
+    /// A folio is the next to be taken.
+    Rotated = 111, Delta, "folio_rotate_reclaimable", "reclaim waits for the folio at {0x}: it is the next to go";
+    /// A reclaimed page is needed again, soon.
+    RefaultActivates = 112, Function, "workingset_refault", "page {0} is back after {1} pages were evicted or activated, and {2} are active: it should have stayed, and is active at once";
+    /// A reclaimed page is needed again, late.
+    RefaultTooLate = 113, Function, "workingset_refault", "page {0} is back after {1} pages were evicted or activated, and only {2} are active: it could not have stayed";
+    /// A copy into a file without a device.
+    KeptInMemory = 114, Function, "shmem_write_end", "{1b} are in the folio at {0x}, the rest of it is zero: dirty for ever, and never written back";
     /// Files of the world are opened.
     FileOpened = 53, Op, "open", "file {0} of {1b} is opened";
     /// A bio got a request of its own.

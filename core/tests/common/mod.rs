@@ -175,6 +175,10 @@ impl<S: Sink> Rig<S> {
                     let op = self.engine.fadvise(TASK, self.file, range, Advice::DontNeed);
                     drive(&self.engine, &mut self.sim, op).expect("nothing hangs");
                 }
+                Op::Reclaim(pages) => {
+                    let freed = self.engine.reclaim(TASK, Pages::new(pages));
+                    assert!(freed.0.is_ok());
+                }
                 Op::Fsync => {
                     self.fsync();
                     assert_eq!(self.durable(), *model, "what fsync made durable, op {at}");
@@ -207,6 +211,7 @@ pub enum Op {
     Read(u64, u64),
     Store(u64, u64),
     Drop(u64, u64),
+    Reclaim(u64),
     Fsync,
     Syncfs,
 }
@@ -219,6 +224,7 @@ pub fn scripts(limit: u64, most: usize) -> impl Strategy<Value = Vec<Op>> {
         2 => (0..limit + 50, 0..limit).prop_map(|(pos, len)| Op::Read(pos, len)),
         2 => (0..limit, 1..limit / 3).prop_map(|(pos, len)| Op::Store(pos, len)),
         1 => (0..limit, 0..limit).prop_map(|(pos, len)| Op::Drop(pos, len)),
+        1 => (1u64..20).prop_map(Op::Reclaim),
         2 => Just(Op::Fsync),
         1 => Just(Op::Syncfs),
     ];

@@ -52,7 +52,7 @@ fn bad_options_say_what_was_expected() {
     world.write("s.toml", include_str!("../../../assets/scenarios/sub-page-dirty-tracking.toml"));
     for (words, start) in [
         ("run job.fio --profile linux-2.4", "--profile \"linux-2.4\" is unknown: expected one of"),
-        ("run job.fio --set x=1", "--set: no switch `x`: expected dirty_tracking"),
+        ("run job.fio --set x=1", "--set: no switch `x`: expected one of dirty_tracking"),
         ("run job.fio --set dirty_tracking", "--set \"dirty_tracking\" has no value"),
         ("run job.fio --page-size 5k", "page_size is 5120: expected a power of two"),
         ("run job.fio --page-size 4k --block-size 64k --max-folio-order 2", "block_size is 65536"),

@@ -50,11 +50,13 @@ fn same(a: &CacheView, b: &CacheView) -> bool {
 }
 
 fn badges(flags: FolioFlags) -> String {
+    let written = flags.has(FolioFlags::DIRTY) || flags.has(FolioFlags::WRITEBACK);
     let known = [
         (FolioFlags::LOCKED, "lock"),
         (FolioFlags::REFERENCED, "ref"),
         (FolioFlags::ACTIVE, "act"),
-        (FolioFlags::READAHEAD, "ra"),
+        // One bit: of a folio that must be written first it is reclaim's.
+        (FolioFlags::READAHEAD, if written { "recl" } else { "ra" }),
     ];
     let words: Vec<&str> =
         known.iter().filter(|(flag, _)| flags.has(*flag)).map(|(_, word)| *word).collect();
