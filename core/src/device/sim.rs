@@ -129,7 +129,7 @@ impl Sim {
                     self.store.read(addr, &mut out[start..end]);
                 }
             }
-            let inline = inode.provider.inline_bytes();
+            let inline = inode.provider.durable_inline_bytes();
             let start = (inode.provider.inline_start().get() as usize).min(out.len());
             let len = inline.len().min(out.len() - start);
             out[start..start + len].copy_from_slice(&inline[..len]);

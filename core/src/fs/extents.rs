@@ -7,12 +7,13 @@
 
 use super::cow::{CowFork, GivenUp};
 use super::extent_map::ExtentMap;
+use super::inline::InlineData;
 use super::prealloc::Prealloc;
 use super::{Allocated, SpaceAllocator};
 use crate::errno::Errno;
 use crate::geometry::Geometry;
 use crate::iomap::{Intent, Iomap, MapType, Mapping};
-use crate::units::{Bytes, FileRange, Pages, Pos};
+use crate::units::{Bytes, DevAddr, FileRange, Pages, Pos};
 use std::collections::BTreeSet;
 
 /// Most pages that one mapping of a write over a hole reserves (`MAX_WRITEBACK_PAGES`).
@@ -26,6 +27,8 @@ pub struct Extents {
     /// None: the file never shared a block.
     cow: Option<CowFork>,
     prealloc: Prealloc,
+    /// The bytes of a file that is still small enough to live with its inode.
+    inline: Option<InlineData>,
     /// Where an ioend must not go on.
     boundaries: BTreeSet<Pos>,
 }
@@ -38,12 +41,39 @@ impl Extents {
             map: ExtentMap::new(geometry),
             cow: None,
             prealloc: Prealloc::Off,
+            inline: None,
             boundaries: BTreeSet::new(),
         }
     }
     /// Says how much is reserved behind EOF.
     pub const fn set_prealloc(&mut self, prealloc: Prealloc) {
         self.prealloc = prealloc;
+    }
+    /// The file's bytes live with its inode, as long as they find room there.
+    pub fn set_inline(&mut self, inline: InlineData) {
+        self.inline = Some(inline);
+    }
+    /// The bytes that live with the inode.
+    pub const fn inline(&self) -> Option<&InlineData> {
+        self.inline.as_ref()
+    }
+    /// The bytes that live with the inode, to be changed.
+    pub const fn inline_mut(&mut self) -> Option<&mut InlineData> {
+        self.inline.as_mut()
+    }
+    /// Gives the file a block for the bytes that lived with its inode; where it lies, if any did.
+    pub fn unstuff(&mut self, space: &mut SpaceAllocator) -> Result<Option<DevAddr>, Errno> {
+        let Some(inline) = &self.inline else { return Ok(None) };
+        let held = FileRange::between(Pos::ZERO, Pos::new(inline.bytes().len() as u64));
+        let blocks = self.geometry.block_range(held);
+        if blocks.is_empty() {
+            self.inline = None;
+            return Ok(None);
+        }
+        let addr = space.allocate(blocks.len())?;
+        self.map.set(blocks, MapType::Mapped, Some(addr));
+        self.inline = None;
+        Ok(Some(addr))
     }
     /// The blocks of `range` are shared with another file, or no longer.
     pub fn set_shared(&mut self, range: FileRange, on: bool) {
@@ -98,6 +128,9 @@ impl Extents {
     pub fn begin(&mut self, range: FileRange, intent: Intent, size: Pos) -> Mapping {
         let found = self.map.lookup(range.start(), range.end());
         let own = |iomap| Mapping { iomap, srcmap: None };
+        if let Some(inline) = &self.inline {
+            return own(inline.begin(range, intent, size, self.map.cookie()));
+        }
         if intent == Intent::Read {
             return own(found);
         }

@@ -11,14 +11,18 @@ pub mod extent_map;
 pub mod extents;
 #[cfg(test)]
 mod extents_tests;
+pub mod inline;
 pub mod prealloc;
 pub mod scripted;
+pub mod zonefs;
 
 use blockdev::BlockDev;
 use cow::GivenUp;
 use extent_map::{Extent, ExtentChange, ExtentMap};
 use extents::Extents;
+use inline::InlineData;
 use scripted::Scripted;
+use zonefs::Zone;
 
 /// Gives out device space: ascending, never the same twice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,6 +81,8 @@ pub enum Provider {
     BlockDev(BlockDev),
     /// A list of extents with delayed allocation, in the manner of XFS.
     Extents(Extents),
+    /// A zone of a zoned device.
+    Zone(Zone),
     /// Replays mappings that a kernel gave.
     Scripted(Scripted),
     /// Memory alone, as tmpfs: no blocks, no writeback. What was never written reads as zero.
@@ -91,19 +97,63 @@ const fn hole(range: FileRange) -> Iomap {
 impl Provider {
     /// A mapping that covers `pos`, in a file of `size` bytes (`iomap_begin`).
     pub fn begin(&mut self, range: FileRange, intent: Intent, size: Pos) -> Result<Mapping, Errno> {
+        let own = |iomap| Mapping { iomap, srcmap: None };
         match self {
-            Self::BlockDev(fs) => fs.begin(range).map(|iomap| Mapping { iomap, srcmap: None }),
+            Self::BlockDev(fs) => fs.begin(range).map(own),
             Self::Extents(fs) => Ok(fs.begin(range, intent, size)),
+            Self::Zone(fs) => Ok(own(fs.begin(range, size))),
             Self::Scripted(fs) => fs.begin(range, intent),
-            Self::Memory => Ok(Mapping { iomap: hole(range), srcmap: None }),
+            Self::Memory => Ok(own(hole(range))),
         }
+    }
+    /// A mapping for writeback that covers the start of `range`; a reservation gets space first.
+    pub fn writeback_map(
+        &mut self,
+        range: FileRange,
+        size: Pos,
+        space: &mut SpaceAllocator,
+    ) -> Result<(Iomap, Option<Allocated>), Errno> {
+        match self {
+            Self::BlockDev(fs) => fs.begin(range).map(|iomap| (iomap, None)),
+            Self::Extents(fs) => fs.writeback_map(range, space),
+            Self::Zone(fs) => fs.writeback_map(range, size).map(|iomap| (iomap, None)),
+            Self::Scripted(fs) => fs.writeback_map(range).map(|iomap| (iomap, None)),
+            Self::Memory => Ok((hole(range), None)),
+        }
+    }
+    /// What stands behind a byte, to look only.
+    pub fn peek(&self, pos: Pos, end: Pos) -> Iomap {
+        match self {
+            Self::BlockDev(fs) => fs.whole(),
+            Self::Extents(fs) => fs.map().lookup(pos, end),
+            Self::Zone(fs) => fs.whole(),
+            Self::Scripted(fs) => fs.map().lookup(pos, end),
+            Self::Memory => hole(FileRange::between(pos, end)),
+        }
+    }
+    /// The extents of the file's data: range, state, address.
+    pub fn extents(&self, geometry: Geometry) -> Vec<Iomap> {
+        match self {
+            Self::BlockDev(fs) => vec![fs.whole()],
+            Self::Extents(fs) => list(fs.map(), geometry),
+            Self::Zone(fs) => vec![fs.whole()],
+            Self::Scripted(fs) => list(fs.map(), geometry),
+            Self::Memory => Vec::new(),
+        }
+    }
+    const fn of_extents(&self) -> Option<&Extents> {
+        if let Self::Extents(fs) = self { Some(fs) } else { None }
+    }
+    const fn of_extents_mut(&mut self) -> Option<&mut Extents> {
+        if let Self::Extents(fs) = self { Some(fs) } else { None }
     }
     /// A block of the file system's own that must be read before it can answer; each is named once.
     pub fn metadata_for(&mut self, range: FileRange, intent: Intent) -> Option<(DevAddr, Bytes)> {
-        match self {
-            Self::BlockDev(_) | Self::Extents(_) | Self::Memory => None,
-            Self::Scripted(fs) => fs.metadata_for(range, intent),
-        }
+        if let Self::Scripted(fs) = self { fs.metadata_for(range, intent) } else { None }
+    }
+    /// The part of a buffered write that the file system takes.
+    pub fn writable(&self, range: FileRange) -> Result<FileRange, Errno> {
+        if let Self::Zone(fs) = self { fs.writable(range) } else { Ok(range) }
     }
     /// The caller is done with a mapping of which it used `[start, used)`; gives back what a write
     /// reserved in vain (`iomap_end`). `dirty` tells whether a block has dirty cache.
@@ -114,85 +164,79 @@ impl Provider {
         used: Pos,
         dirty: impl Fn(Pos) -> bool,
     ) -> Option<FileRange> {
-        match self {
-            Self::BlockDev(_) | Self::Scripted(_) | Self::Memory => None,
-            Self::Extents(fs) => fs.end(mapping, asked, used, dirty),
-        }
-    }
-    /// A mapping for writeback that covers the start of `range`; a reservation gets space first.
-    pub fn writeback_map(
-        &mut self,
-        range: FileRange,
-        space: &mut SpaceAllocator,
-    ) -> Result<(Iomap, Option<Allocated>), Errno> {
-        match self {
-            Self::BlockDev(fs) => fs.begin(range).map(|iomap| (iomap, None)),
-            Self::Extents(fs) => fs.writeback_map(range, space),
-            Self::Scripted(fs) => fs.writeback_map(range).map(|iomap| (iomap, None)),
-            Self::Memory => Ok((hole(range), None)),
-        }
+        self.of_extents_mut()?.end(mapping, asked, used, dirty)
     }
     /// The bytes are on the device: unwritten becomes written. Whether anything was unwritten.
     pub fn convert(&mut self, range: FileRange) -> bool {
         match self {
-            Self::BlockDev(_) | Self::Memory => false,
             Self::Extents(fs) => fs.map_mut().convert(range),
             Self::Scripted(fs) => fs.map_mut().convert(range),
+            Self::BlockDev(_) | Self::Zone(_) | Self::Memory => false,
         }
     }
     /// An ioend over shared blocks is sent.
     pub fn send_shared(&mut self, range: FileRange) {
-        match self {
-            Self::BlockDev(_) | Self::Scripted(_) | Self::Memory => {}
-            Self::Extents(fs) => fs.send(range),
+        if let Some(fs) = self.of_extents_mut() {
+            fs.send(range);
         }
     }
     /// An ioend over shared blocks is on the device: its new blocks replace them; what was given up.
     pub fn remap(&mut self, range: FileRange) -> GivenUp {
-        match self {
-            Self::BlockDev(_) | Self::Memory => GivenUp::new(),
-            Self::Extents(fs) => fs.remap(range),
-            Self::Scripted(fs) => {
-                fs.map_mut().convert(range);
-                GivenUp::new()
-            }
+        if let Some(fs) = self.of_extents_mut() {
+            return fs.remap(range);
         }
+        self.convert(range);
+        GivenUp::new()
     }
     /// An ioend over shared blocks failed: its new blocks are given back.
     pub fn cancel_shared(&mut self, range: FileRange) {
-        match self {
-            Self::BlockDev(_) | Self::Scripted(_) | Self::Memory => {}
-            Self::Extents(fs) => fs.cancel(range),
+        if let Some(fs) = self.of_extents_mut() {
+            fs.cancel(range);
         }
     }
     /// Writeback gave up on a range: what was only promised to it is given back. Whether anything
     /// was.
     pub fn discard(&mut self, range: FileRange) -> bool {
-        match self {
-            Self::BlockDev(_) | Self::Scripted(_) | Self::Memory => false,
-            Self::Extents(fs) => fs.discard(range),
-        }
+        self.of_extents_mut().is_some_and(|fs| fs.discard(range))
+    }
+    /// Whether a write up to `end` needs no block for what lives with the inode.
+    pub fn has_room(&self, end: Pos) -> bool {
+        self.of_extents().and_then(Extents::inline).is_none_or(|inline| inline.holds(end))
+    }
+    /// Gives the bytes that live with the inode a block; where it lies, if any do.
+    pub fn unstuff(&mut self, space: &mut SpaceAllocator) -> Result<Option<DevAddr>, Errno> {
+        self.of_extents_mut().map_or(Ok(None), |fs| fs.unstuff(space))
     }
     /// The bytes that live with the inode.
     pub fn inline_bytes(&self) -> &[u8] {
-        match self {
-            Self::BlockDev(_) | Self::Extents(_) | Self::Memory => &[],
-            Self::Scripted(fs) => fs.inline().1,
+        if let Self::Scripted(fs) = self {
+            return fs.inline().1;
         }
+        self.of_extents().and_then(Extents::inline).map_or(&[], InlineData::bytes)
+    }
+    /// The same as the device has them, from [`Self::inline_start`] on.
+    pub fn durable_inline_bytes(&self) -> &[u8] {
+        let mine = self.of_extents().and_then(Extents::inline);
+        mine.map_or(self.inline_bytes(), InlineData::durable)
     }
     /// The position of the first of them.
     pub fn inline_start(&self) -> Pos {
-        match self {
-            Self::BlockDev(_) | Self::Extents(_) | Self::Memory => Pos::ZERO,
-            Self::Scripted(fs) => fs.inline().0,
+        if let Self::Scripted(fs) = self { fs.inline().0 } else { Pos::ZERO }
+    }
+    /// Takes bytes over that live with the inode.
+    pub fn put_inline(&mut self, pos: Pos, bytes: &[u8]) {
+        if let Some(inline) = self.of_extents_mut().and_then(Extents::inline_mut) {
+            inline.put(pos, bytes);
         }
+    }
+    /// The inode is on the device, with the bytes that live there; whether any do.
+    pub fn commit_inline(&mut self) -> bool {
+        let inline = self.of_extents_mut().and_then(Extents::inline_mut);
+        inline.map(InlineData::commit).is_some()
     }
     /// Whether a mapping still says the truth (`iomap_valid`).
     pub fn is_valid(&self, iomap: &Iomap) -> bool {
-        match self {
-            Self::BlockDev(_) | Self::Scripted(_) | Self::Memory => true,
-            Self::Extents(fs) => fs.is_valid(iomap),
-        }
+        self.of_extents().is_none_or(|fs| fs.is_valid(iomap))
     }
     /// Changes of the extent lists since this was last asked.
     pub fn take_changes(&mut self) -> Vec<(Fork, ExtentChange)> {
@@ -201,7 +245,6 @@ impl Provider {
             all.extend(map.take_changes().into_iter().map(|change| (fork, change)));
         };
         match self {
-            Self::BlockDev(_) | Self::Memory => {}
             Self::Extents(fs) => {
                 take(Fork::Data, fs.map_mut());
                 if let Some(cow) = fs.cow_mut() {
@@ -210,34 +253,15 @@ impl Provider {
                 }
             }
             Self::Scripted(fs) => take(Fork::Data, fs.map_mut()),
+            Self::BlockDev(_) | Self::Zone(_) | Self::Memory => {}
         }
         all
-    }
-    /// What stands behind a byte, to look only.
-    pub fn peek(&self, pos: Pos, end: Pos) -> Iomap {
-        match self {
-            Self::BlockDev(fs) => fs.whole(),
-            Self::Extents(fs) => fs.map().lookup(pos, end),
-            Self::Scripted(fs) => fs.map().lookup(pos, end),
-            Self::Memory => hole(FileRange::between(pos, end)),
-        }
-    }
-    /// The extents of the file's data: range, state, address.
-    pub fn extents(&self, geometry: Geometry) -> Vec<Iomap> {
-        match self {
-            Self::BlockDev(fs) => vec![fs.whole()],
-            Self::Memory => Vec::new(),
-            Self::Extents(fs) => list(fs.map(), geometry),
-            Self::Scripted(fs) => list(fs.map(), geometry),
-        }
     }
     /// The extents of every fork.
     pub fn forks(&self, geometry: Geometry) -> Vec<(Fork, Iomap)> {
         let of = |fork| move |iomap| (fork, iomap);
         let mut all: Vec<_> = self.extents(geometry).into_iter().map(of(Fork::Data)).collect();
-        if let Self::Extents(fs) = self
-            && let Some(cow) = fs.cow()
-        {
+        if let Some(cow) = self.of_extents().and_then(Extents::cow) {
             all.extend(list(cow.fork(), geometry).into_iter().map(of(Fork::Cow)));
             all.extend(list(cow.shared(), geometry).into_iter().map(of(Fork::Shared)));
         }

@@ -2,6 +2,7 @@
 //! `filemap_map_pages`), and what the first store to a page makes dirty (`iomap_page_mkwrite`).
 
 use super::fill_window::{async_readahead, fault_readahead};
+use super::inline;
 use super::read::{create_and_read, make_readable};
 use super::write::{lock_folio, wait_if_stable};
 use crate::behaviour::MkwriteDirt;
@@ -13,7 +14,7 @@ use crate::errno::Errno;
 use crate::iomap::Intent;
 use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
-use crate::units::{Bytes, FileId, FileRange, FolioId, Offset, PageIndex, Pages};
+use crate::units::{Bytes, FileId, FileRange, FolioId, Offset, PageIndex, Pages, Pos};
 use crate::world::{Env, World};
 use std::collections::BTreeSet;
 
@@ -145,6 +146,7 @@ async fn make_writable<E: Env>(
     file: FileId,
     index: PageIndex,
 ) -> Result<(), Errno> {
+    inline::unstuff(cx, file, Pos::new(crate::units::MAX_POS)).await?;
     // A page that was mapped before becomes writable alone; a new one brings its whole folio.
     let alone = cx.with(|world| world.file(file).memory_map.pages.contains(&index));
     loop {

@@ -2,6 +2,7 @@
 
 pub mod advise;
 mod fill_window;
+pub(crate) mod inline;
 mod iter;
 pub(crate) mod life;
 mod memory;

@@ -11,7 +11,7 @@ use crate::counters::Counter;
 use crate::engine::{Cx, ReadFlags};
 use crate::errno::Errno;
 use crate::frames::{FrameStore, UserDest};
-use crate::iomap::{Intent, Iomap, MapType, Mapping};
+use crate::iomap::{Intent, MapType, Mapping};
 use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
 use crate::units::{BioId, Bytes, DevAddr, FileId, FileRange, FolioId, Offset, PageIndex, Pos};
@@ -477,21 +477,6 @@ impl<E: Env> World<E> {
         } else if self.state(folio).is_some() && submitted < whole.len() {
             self.read_bytes_done(folio, whole.len() - submitted);
         }
-    }
-    /// Copies what lives with the inode, and zeroes behind it to the end of the folio
-    /// (`iomap_read_inline_data`).
-    fn fill_inline(&mut self, file: FileId, folio: FolioId, source: &Iomap) {
-        let whole = self.folio_range(folio);
-        let at = source.range.start();
-        let held = at.since(self.file(file).provider.inline_start()).get() as usize;
-        let data = self.file(file).provider.inline_bytes().get(held..).unwrap_or_default().to_vec();
-        let len = (data.len() as u64).min(FileRange::between(at, whole.end()).len().get());
-        let offset = Offset::ZERO + at.since(whole.start());
-        self.folio_bytes_mut(folio, offset, Bytes::new(len)).copy_from_slice(&data[..len as usize]);
-        let end = Offset::ZERO + whole.len();
-        self.zero_bytes(folio, offset + Bytes::new(len), end);
-        self.set_range_uptodate(folio, offset, end.since(offset));
-        self.step(Rule::InlineCopied, [at.get(), len, 0, 0]);
     }
     fn zero_run(&mut self, folio: FolioId, run: FileRange, kind: u64) {
         let offset = Offset::ZERO + run.start().since(self.folio_pos(folio));

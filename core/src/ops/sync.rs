@@ -100,6 +100,7 @@ pub(crate) async fn sync_all<E: Env>(cx: &Cx<'_, E>) -> Result<(), Errno> {
     for file in &files {
         wait_for_writeback(cx, *file, all).await;
     }
+    cx.with(World::commit_inodes);
     let flushed = flush(cx, &files).await;
     for file in &files {
         result = result.and(cx.with(|world| world.report_error(*file)));
@@ -128,6 +129,9 @@ async fn flush<E: Env>(cx: &Cx<'_, E>, files: &[FileId]) -> Result<(), Errno> {
         }
     }
     let id = cx.with(|world| {
+        for file in files {
+            world.commit_inode(*file);
+        }
         let id = world.new_flush();
         world.count(Counter::Flushes, 1);
         world.step(Rule::FlushSent, [0; 4]);

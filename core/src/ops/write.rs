@@ -1,6 +1,6 @@
 //! Buffered write (`iomap_file_buffered_write`).
 
-use super::zero;
+use super::{inline, zero};
 use crate::behaviour::{DirtyTracking, FirstAccess, WriteChunk};
 use crate::block::bio::{BioEnd, BioHead, BioState};
 use crate::cache::folio::FolioFlags;
@@ -36,6 +36,8 @@ pub(crate) async fn pwrite<E: Env>(
     if range.is_empty() {
         return Err(Errno::FBig);
     }
+    let range = cx.with(|world| world.file(file).provider.writable(range))?;
+    inline::unstuff(cx, file, range.end()).await?;
     let size = cx.with(|world| world.file(file).size);
     if pos > size && flags.nowait {
         return Err(Errno::Again);
@@ -129,6 +131,10 @@ async fn write_mapping<E: Env>(
         cx.reach(StopPoint::AfterCopy, part).await;
         let accepted = cx.with(|world| {
             let offset = Offset::ZERO + pos.since(world.folio_pos(folio));
+            if mapping.iomap.kind == MapType::Inline {
+                world.write_end_inline(file, folio, offset, copied);
+                return true;
+            }
             world.write_end(folio, offset, part.len(), copied)
         });
         cx.reach(StopPoint::AfterWriteEnd, part).await;
@@ -184,7 +190,7 @@ pub(crate) async fn write_begin<E: Env>(
 
 /// The folio that holds `pos`, locked; a new one is as large as `hint`, the index and the
 /// neighbours allow (`__filemap_get_folio`).
-async fn get_folio<E: Env>(
+pub(crate) async fn get_folio<E: Env>(
     cx: &Cx<'_, E>,
     file: FileId,
     pos: Pos,
@@ -273,6 +279,15 @@ async fn fill_edges<E: Env>(
     (bytes, nowait): (Bytes, bool),
 ) -> Result<(), Errno> {
     let source = *mapping.source();
+    if source.kind == MapType::Inline {
+        cx.with(|world| {
+            if !world.has(folio, FolioFlags::UPTODATE) {
+                let file = world.folios.at(folio).file();
+                world.fill_inline(file, folio, &source);
+            }
+        });
+        return Ok(());
+    }
     let Some((write, mut at, end)) = cx.with(|world| world.edges_of(folio, pos, bytes)) else {
         return Ok(());
     };

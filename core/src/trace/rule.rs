@@ -176,6 +176,10 @@ rules! {
     ReadaheadPages = 59, Function, "page_cache_ra_unbounded", "{1} pages from page {0} in the smallest folios, the mark {2} pages before their end (0 = none)";
     /// Bytes that live with the inode.
     InlineCopied = 60, Function, "iomap_read_inline_data", "{1b} at {0x} live with the inode: copied, the rest of the folio zeroed";
+    /// Bytes were given to the inode.
+    InlineWritten = 162, Function, "iomap_write_end_inline", "{1b} at {0x} are copied back to the inode; the folio stays clean";
+    /// Bytes moved from the inode to a block.
+    Unstuffed = 163, Function, "gfs2_unstuff_dinode", "{0b} find no more room with the inode: they get a block at sector {1s}, and their folio is dirty";
     /// Pages of a mapping became readable without a fault.
     PageMapped = 61, Function, "filemap_map_pages", "{1} pages from page {0} on are mapped";
     /// The first store to a page of a folio.

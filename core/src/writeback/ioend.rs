@@ -103,7 +103,8 @@ impl<E: Env> World<E> {
             return Ok(Iomap::plain(run, kind, None, 0));
         }
         let World { files, config, .. } = self;
-        let got = files[file.get() as usize].provider.writeback_map(run, &mut config.space);
+        let inode = &mut files[file.get() as usize];
+        let got = inode.provider.writeback_map(run, inode.size, &mut config.space);
         self.note_extents(file);
         let (map, allocated) = got?;
         if let Some(space) = allocated {

@@ -12,6 +12,7 @@ use folioscope_core::engine::{Engine, ReadFlags, WriteFlags, drive};
 use folioscope_core::frames::{Fill, HeapFrames};
 use folioscope_core::fs::blockdev::BlockDev;
 use folioscope_core::fs::extents::Extents;
+use folioscope_core::fs::inline::InlineData;
 use folioscope_core::fs::{Provider, SpaceAllocator};
 use folioscope_core::geometry::Geometry;
 use folioscope_core::iomap::MapType;
@@ -44,6 +45,8 @@ pub fn geometry(page: u64, block: u64, order: u8) -> Geometry {
 pub enum Kind {
     Extents,
     BlockDev,
+    /// A file whose first bytes live with its inode.
+    Stuffed,
     /// A file with bytes that share their blocks with another file.
     Shared,
     /// As `Extents`, and bios go through a request queue.
@@ -89,6 +92,12 @@ impl<S: Sink> Rig<S> {
         let provider = match kind {
             Kind::Extents | Kind::Queued => Provider::Extents(Extents::new(geometry)),
             Kind::BlockDev => Provider::BlockDev(BlockDev::new(Bytes::new(1 << 20))),
+            Kind::Stuffed => {
+                let mut fs = Extents::new(geometry);
+                let room = Bytes::new(geometry.page_size().get() * 3 / 4);
+                fs.set_inline(InlineData::new(room, Vec::new()));
+                Provider::Extents(fs)
+            }
             Kind::Shared => {
                 size = Pos::new(SHARED as u64);
                 let at = DevAddr::new(1 << 16);
