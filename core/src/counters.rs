@@ -72,6 +72,8 @@ counters! {
     ScansWithR = "scans_with_r",
     /// Folios read where reclaim had taken one.
     Refaults = "refaults",
+    /// Times a write asked whether too much is dirty.
+    BalanceDirtyCalls = "balance_dirty_calls",
 }
 
 /// The value of every counter.

@@ -41,6 +41,8 @@ pub struct WriteFlags {
 pub struct ReadFlags {
     /// Drop the folios made for it once they were copied (`RWF_DONTCACHE`).
     pub dontcache: bool,
+    /// Fail rather than wait; what is missing is sent for all the same (`RWF_NOWAIT`).
+    pub nowait: bool,
 }
 
 /// The engine.

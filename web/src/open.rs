@@ -73,11 +73,11 @@ fn fits(scenario: &Scenario) -> Result<(), String> {
     let ops = scenario.ops.len();
     let held: u64 = scenario.files.iter().map(|file| file.size.get()).sum();
     let touched = scenario.ops.iter().map(|op| match op.action {
-        Action::Pread(range) | Action::Pwrite { range, .. } => range.len().get(),
+        Action::Pread { range, .. } | Action::Pwrite { range, .. } => range.len().get(),
         Action::Fsync | Action::Fdatasync | Action::Syncfs | Action::Reclaim(_) => 0,
     });
     let ends = scenario.ops.iter().map(|op| match op.action {
-        Action::Pread(range) | Action::Pwrite { range, .. } => range.end().get(),
+        Action::Pread { range, .. } | Action::Pwrite { range, .. } => range.end().get(),
         Action::Fsync | Action::Fdatasync | Action::Syncfs | Action::Reclaim(_) => 0,
     });
     let most = held.max(ends.max().unwrap_or(0)).max(touched.sum());

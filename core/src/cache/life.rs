@@ -5,6 +5,7 @@ use super::ifs::{Half, Ifs};
 use super::mapping::Tag;
 use crate::counters::Counter;
 use crate::errno::Errno;
+use crate::fault::{FaultEffect, FaultPoint};
 use crate::frames::FrameStore;
 use crate::geometry::Geometry;
 use crate::trace::delta::{ABSENT, DeltaKind};
@@ -76,8 +77,18 @@ impl<E: Env> World<E> {
         order: Order,
         insert: Insert,
     ) -> Result<FolioId, Errno> {
+        let start = self.geometry().page_pos(index);
+        let range = FileRange::between(start, start + self.geometry().folio_size(order));
+        if let Some((_, FaultEffect::Fails(errno))) =
+            self.faults.fire(FaultPoint::AllocFolio, range)
+        {
+            return Err(errno);
+        }
         let pfn = self.pfns.allocate(file, index, order);
-        self.memory.allocate(pfn, order.pages())?;
+        if let Err(errno) = self.memory.allocate(pfn, order.pages()) {
+            self.pfns.release(pfn, order);
+            return Err(errno);
+        }
         let row = self.folios.insert(Folio {
             index,
             frame: pfn.get() as u32,
@@ -136,6 +147,12 @@ impl<E: Env> World<E> {
         self.set_blocks(id, Half::Dirty, (0, blocks), dirty && self.tracks_blocks());
         let args = [u64::from(blocks), u64::from(uptodate), u64::from(dirty), 0];
         self.step(Rule::StateAllocated, args);
+    }
+    /// Whether a folio needs block state and a fault keeps it from getting any.
+    pub(crate) fn state_fails(&mut self, id: FolioId) -> bool {
+        let needed = self.folio_blocks(id) > 1 && self.folios.at(id).ifs == NO_IFS;
+        let range = self.folio_range(id);
+        needed && self.faults.fire(FaultPoint::AllocState, range).is_some()
     }
     /// Frees block state (`ifs_free`): nothing may be pending, and the bits must say what the folio
     /// says (I1 to I3).

@@ -18,6 +18,12 @@ pub enum FaultPoint {
     AllocIoend,
     /// The end of an ioend converts unwritten blocks.
     ConvertUnwritten,
+    /// A folio is allocated; a smaller one may be tried next.
+    AllocFolio,
+    /// Block state is allocated for a write that may not wait; one that may gets it in the end.
+    AllocState,
+    /// A write asks whether too much is dirty: it would have to sleep.
+    Throttle,
 }
 
 /// What a fault does.

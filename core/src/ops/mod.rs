@@ -11,6 +11,7 @@ mod ondemand;
 pub(crate) mod read;
 pub mod readahead;
 pub mod sync;
+mod throttle;
 mod touch;
 pub(crate) mod write;
 pub(crate) mod zero;

@@ -43,7 +43,7 @@ pub(crate) async fn pread<E: Env>(
             continue;
         }
         cx.with(|world| world.file_mut(file).window.dropbehind = flags.dontcache);
-        let batch = match folios_for_read(cx, file, rest).await {
+        let batch = match folios_for_read(cx, file, rest, flags.nowait).await {
             Ok(batch) => batch,
             Err(errno) => {
                 result = Err(errno);
@@ -87,6 +87,7 @@ async fn folios_for_read<E: Env>(
     cx: &Cx<'_, E>,
     file: FileId,
     rest: FileRange,
+    nowait: bool,
 ) -> Result<Vec<FolioId>, Errno> {
     let (index, end) = cx.with(|world| {
         let geometry = world.geometry();
@@ -95,9 +96,12 @@ async fn folios_for_read<E: Env>(
     });
     let mut tried = false;
     loop {
-        let batch = cx.with(|world| world.read_batch_at(file, index, end));
+        let mut batch = cx.with(|world| world.read_batch_at(file, index, end));
         let Some(last) = batch.last().copied() else {
             if tried || cx.with(|world| world.reads_alone()) {
+                if nowait {
+                    return Err(Errno::Again);
+                }
                 create_and_read(cx, file, rest.start()).await?;
             } else {
                 sync_readahead(cx, file, index, end.since(index)).await;
@@ -117,6 +121,12 @@ async fn folios_for_read<E: Env>(
             cx.with(|world| rest.intersect(world.whole(file))).end(),
         );
         let ready = cx.with(|world| world.is_readable(last, part));
+        if nowait {
+            // What is not uptodate is looked at under its lock, which somebody may hold.
+            let now = ready && !cx.with(|world| world.is_being_read(last));
+            batch.truncate(if now { batch.len() } else { batch.len() - 1 });
+            return if batch.is_empty() { Err(Errno::Again) } else { Ok(batch) };
+        }
         // Who had to wait looks again: the folios before it may be gone.
         if ready || (make_readable(cx, file, at, last, part).await? && batch.len() == 1) {
             return Ok(batch);
@@ -333,6 +343,9 @@ impl<E: Env> World<E> {
         let offset = Offset::ZERO + wanted.start().since(self.folio_pos(folio));
         let (start, end) = self.blocks_touched(offset, wanted.len());
         state.uptodate.next_clear(start, end) == end
+    }
+    fn is_being_read(&self, folio: FolioId) -> bool {
+        !self.has(folio, FolioFlags::UPTODATE) && self.has(folio, FolioFlags::LOCKED)
     }
     /// A read counts as a use of each folio, once: not where the read before, or the part before,
     /// ended in the same folio (`filemap_read`).

@@ -103,6 +103,7 @@ async fn write_mapping<E: Env>(
             let offset = world.geometry().in_chunk(pos, chunk).since(Offset::ZERO);
             (chunk - offset).min(shorter.take().unwrap_or(left)).min(in_mapping)
         });
+        cx.with(|world| world.balance_dirty(file, pos, flags.nowait))?;
         let user = Offset::ZERO + pos.since(range.start());
         let present = source.fault_in(user, bytes);
         cx.with(|world| {
@@ -201,7 +202,10 @@ pub(crate) async fn get_folio<E: Env>(
         let index = cx.with(|world| world.geometry().page_floor(pos));
         let Some((folio, locked)) = cx.with(|world| world.find_and_try_lock(file, index)) else {
             return cx.with(|world| {
-                let folio = world.create_folio(file, index, hint)?;
+                let folio = world.create_folio(file, index, hint).map_err(|errno| {
+                    let later = flags.nowait && errno == Errno::NoMem;
+                    if later { Errno::Again } else { errno }
+                })?;
                 if flags.dontcache {
                     world.raise(folio, FolioFlags::DROPBEHIND);
                 }
@@ -288,9 +292,8 @@ async fn fill_edges<E: Env>(
         });
         return Ok(());
     }
-    let Some((write, mut at, end)) = cx.with(|world| world.edges_of(folio, pos, bytes)) else {
-        return Ok(());
-    };
+    let edges = cx.with(|world| world.edges_of(folio, pos, (bytes, nowait)))?;
+    let Some((write, mut at, end)) = edges else { return Ok(()) };
     while at < end {
         let run = cx.with(|world| world.next_run(folio, FileRange::between(at, end)));
         if run.is_empty() {
@@ -396,15 +399,11 @@ impl<E: Env> World<E> {
             WriteChunk::Page => Order::ZERO,
             WriteChunk::MaxOrder | WriteChunk::MappingMax => geometry.order_floor(hint),
         };
-        let (index, order) = match self.folio_policy {
+        let kernel = self.folio_policy == FolioPolicy::Kernel;
+        let (index, mut order) = match self.folio_policy {
             FolioPolicy::Kernel => {
                 let index = crate::geometry::Geometry::align_index(index, geometry.min_order());
-                let order = self.order_that_fits(file, index, wanted);
-                // 6.6 has no page-cache folios of two pages.
-                let two = self.behaviours().write_chunk == WriteChunk::MaxOrder
-                    && order == Order::new(1)
-                    && geometry.min_order() == Order::ZERO;
-                (index, if two { Order::ZERO } else { order })
+                (index, self.order_that_fits(file, index, wanted))
             }
             FolioPolicy::Fixed(order) => self.fixed_place(file, index, order, None),
         };
@@ -412,10 +411,24 @@ impl<E: Env> World<E> {
             FirstAccess::InitBeforeVisible => Insert::Accessed,
             FirstAccess::MarkAfterVisible | FirstAccess::None => Insert::Write,
         };
-        let folio = self.add_folio(file, index, order, insert)?;
-        let args = [u64::from(order.get()), index.get(), hint.get(), 0];
-        self.step(Rule::FolioMade, args);
-        Ok(folio)
+        // 6.6 has no page-cache folios of two pages.
+        let no_two = kernel && self.behaviours().write_chunk == WriteChunk::MaxOrder;
+        loop {
+            if no_two && order == Order::new(1) {
+                order = geometry.min_order();
+            }
+            let smaller = order.smaller().filter(|_| kernel && order > geometry.min_order());
+            match (self.add_folio(file, index, order, insert), smaller) {
+                (Ok(folio), _) => {
+                    let args = [u64::from(order.get()), index.get(), hint.get(), 0];
+                    self.step(Rule::FolioMade, args);
+                    return Ok(folio);
+                }
+                // No memory for it: half of it may do.
+                (Err(_), Some(less)) => order = less,
+                (Err(errno), None) => return Err(errno),
+            }
+        }
     }
     /// What must be looked at before a write may copy: the write inside the folio and the blocks it
     /// touches; none if nothing must.
@@ -423,24 +436,27 @@ impl<E: Env> World<E> {
         &mut self,
         folio: FolioId,
         pos: Pos,
-        bytes: Bytes,
-    ) -> Option<(FileRange, Pos, Pos)> {
+        (bytes, nowait): (Bytes, bool),
+    ) -> Result<Option<(FileRange, Pos, Pos)>, Errno> {
         let whole = self.folio_range(folio);
         let write = FileRange::between(pos, pos + bytes).intersect(whole);
         if write == whole {
             self.step(Rule::WholeFolio, [0; 4]);
-            return None;
+            return Ok(None);
         }
         if self.is_in_memory_only(folio) {
-            return None;
+            return Ok(None);
+        }
+        if nowait && self.state_fails(folio) {
+            return Err(Errno::Again);
         }
         self.ensure_state(folio);
         if self.has(folio, FolioFlags::UPTODATE) {
             self.step(Rule::AlreadyUptodate, [0; 4]);
-            return None;
+            return Ok(None);
         }
         let blocks = self.geometry().block_range(write).intersect(whole);
-        Some((write, blocks.start(), blocks.end()))
+        Ok(Some((write, blocks.start(), blocks.end())))
     }
     /// The first run of blocks in `range` that are not uptodate, on one side of EOF's block only
     /// (`iomap_adjust_read_range`); empty if there is none.

@@ -296,7 +296,7 @@ fn check_held(
     for op in ops {
         let (size, bytes) = &mut held[op.file.get() as usize];
         let more = match op.action {
-            Action::Pread(range) => range.len() + readahead,
+            Action::Pread { range, .. } => range.len() + readahead,
             Action::Pwrite { range, .. } => {
                 *size = range.end().max(*size);
                 range.len()
@@ -379,7 +379,7 @@ fn push_ops(
     let written = |n: u64| byte.unwrap_or(1 + n % 251) as u8;
     match raw.what.get_ref().as_str() {
         what @ ("pread" | "pwrite" | "pwrite_dsync") => {
-            let first = range()?;
+            let (first, nowait) = (range()?, raw.nowait);
             for n in 0..repeat {
                 let start = first.start() + Bytes::new(n * first.len().get());
                 let range = FileRange::between(start, start + first.len());
@@ -387,9 +387,10 @@ fn push_ops(
                     let message = format!("it ends beyond {MAX_FILE}, the most a file may have");
                     return Err((entry.span(), message));
                 }
+                let dsync = what == "pwrite_dsync";
                 push(match what {
-                    "pread" => Action::Pread(range),
-                    _ => Action::Pwrite { range, byte: written(n), dsync: what != "pwrite" },
+                    "pread" => Action::Pread { range, nowait },
+                    _ => Action::Pwrite { range, byte: written(n), dsync, nowait },
                 })?;
             }
         }
@@ -406,7 +407,8 @@ fn push_ops(
             for n in 0..repeat {
                 let start = Pos::new(random.below(blocks) * len.get());
                 let range = FileRange::between(start, start + len);
-                push(Action::Pwrite { range, byte: written(n), dsync: false })?;
+                let (byte, nowait) = (written(n), raw.nowait);
+                push(Action::Pwrite { range, byte, dsync: false, nowait })?;
             }
         }
         "reclaim" => {

@@ -69,8 +69,13 @@ impl StartFile {
 /// What one operation does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Action {
-    /// Read `range`.
-    Pread(FileRange),
+    /// Read.
+    Pread {
+        /// Where.
+        range: FileRange,
+        /// Fail rather than wait.
+        nowait: bool,
+    },
     /// Write `byte` throughout `range`.
     Pwrite {
         /// Where.
@@ -79,6 +84,8 @@ pub enum Action {
         byte: u8,
         /// Return only when it is durable.
         dsync: bool,
+        /// Fail rather than wait.
+        nowait: bool,
     },
     /// Make the file durable.
     Fsync,

@@ -72,6 +72,7 @@ pub(super) struct RawOp {
     pub(super) at: Option<Spanned<RawSize>>,
     pub(super) len: Option<Spanned<RawSize>>,
     pub(super) byte: Option<Spanned<i64>>,
+    pub(super) nowait: bool,
     pub(super) pages: Option<Spanned<i64>>,
     pub(super) repeat: Option<Spanned<i64>>,
     pub(super) seed: Option<Spanned<i64>>,
@@ -174,7 +175,7 @@ fn extent_of(span: Span, table: &DeTable<'_>) -> Result<RawExtent, Problem> {
 }
 
 fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
-    let known = ["do", "file", "at", "len", "byte", "pages", "repeat", "seed", "then"];
+    let known = ["do", "file", "at", "len", "byte", "nowait", "pages", "repeat", "seed", "then"];
     let fields = Fields::new(span, table, &known)?;
     Ok(RawOp {
         what: fields.need("do", string)?,
@@ -182,6 +183,7 @@ fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
         at: fields.may("at", size)?,
         len: fields.may("len", size)?,
         byte: fields.may("byte", integer)?,
+        nowait: fields.may("nowait", boolean)?.is_some_and(Spanned::into_inner),
         pages: fields.may("pages", integer)?,
         repeat: fields.may("repeat", integer)?,
         seed: fields.may("seed", integer)?,

@@ -146,17 +146,14 @@ fn fill(store: &mut Store, at: DevAddr, len: Bytes, byte: u8) {
 fn run_op<E: Env>(engine: &Engine<E>, sim: &mut Sim, op: ScenarioOp) -> Result<OpResult, Stuck> {
     let task = TaskId::new(1);
     match op.action {
-        Action::Pread(range) => {
+        Action::Pread { range, nowait } => {
             let mut dest = Discard(range.len());
-            drive(
-                engine,
-                sim,
-                engine.pread(task, op.file, range.start(), &mut dest, ReadFlags::default()),
-            )
+            let flags = ReadFlags { nowait, ..ReadFlags::default() };
+            drive(engine, sim, engine.pread(task, op.file, range.start(), &mut dest, flags))
         }
-        Action::Pwrite { range, byte, dsync } => {
+        Action::Pwrite { range, byte, dsync, nowait } => {
             let mut source = Fill { byte, len: range.len() };
-            let flags = WriteFlags { dsync, ..WriteFlags::default() };
+            let flags = WriteFlags { dsync, nowait, ..WriteFlags::default() };
             drive(engine, sim, engine.pwrite(task, op.file, range.start(), &mut source, flags))
         }
         Action::Fsync => drive(engine, sim, engine.fsync(task, op.file, false)),

@@ -220,6 +220,12 @@ rules! {
     RefaultActivates = 112, Function, "workingset_refault", "page {0} is back after {1} pages were evicted or activated, and {2} are active: it should have stayed, and is active at once";
     /// A reclaimed page is needed again, late.
     RefaultTooLate = 113, Function, "workingset_refault", "page {0} is back after {1} pages were evicted or activated, and only {2} are active: it could not have stayed";
+    /// A write may dirty more.
+    NotThrottled = 116, Delta, "balance_dirty_pages", "the write at {0x} may dirty more";
+    /// A write would have to wait.
+    WouldSleep = 117, Delta, "balance_dirty_pages", "too much is dirty: the write at {0x} sleeps before it dirties more";
+    /// A write that may not wait would have to.
+    MayNotSleep = 118, Delta, "balance_dirty_pages", "too much is dirty, and the write at {0x} may not sleep: EAGAIN";
     /// A copy into a file without a device.
     KeptInMemory = 114, Function, "shmem_write_end", "{1b} are in the folio at {0x}, the rest of it is zero: dirty for ever, and never written back";
     /// Files of the world are opened.
