@@ -168,7 +168,9 @@ fn act(golden: &Golden, op: &Op, off: u64, rep: u64) -> Result<Act, String> {
                 ..WriteFlags::default()
             },
         },
-        "pread" => Act::Read(range(off, op.len)?, ReadFlags { dontcache: has("dontcache") }),
+        "pread" => {
+            Act::Read(range(off, op.len)?, ReadFlags { dontcache: has("dontcache"), nowait: false })
+        }
         "fadvise" => {
             let advice = advice(op).ok_or_else(|| format!("the advice {}", advice_word(op)))?;
             Act::Fadvise(to_end(op.len)?, advice)
