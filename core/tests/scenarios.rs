@@ -157,11 +157,14 @@ fn the_lesson_on_first_touch_saves_one_atomic_operation_a_page() {
 
 #[test]
 fn operations_of_a_scenario_may_not_wait() {
-    let op = |what: &str| format!("[[op]]\ndo = \"{what}\"\nlen = 4000\nnowait = true\n");
-    let text = with_file("size = 8192\n") + &op("pread") + &op("pwrite") + &op("pread");
+    let op = |what: &str, nowait: bool| {
+        format!("[[op]]\ndo = \"{what}\"\nlen = 4000\nnowait = {nowait}\n")
+    };
+    let ops = [("pread", true), ("pread", false), ("pread", true), ("pwrite", true)];
+    let ops: String = ops.into_iter().map(|(what, nowait)| op(what, nowait)).collect();
+    let text = with_file("size = 8192\n") + &ops;
     let scenario = parse_scenario("scenario", &text).expect("a good file");
     let ran = run(&scenario, &scenario.variants[0], NoTrace).expect("nothing hangs");
-    // The first read sends what is missing, which has come when the last one looks.
     let results: Vec<String> = ran.results.iter().map(ToString::to_string).collect();
-    assert_eq!(results, ["EAGAIN", "EAGAIN", "4000"]);
+    assert_eq!(results, ["EAGAIN", "4000", "4000", "4000"]);
 }
