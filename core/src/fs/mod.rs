@@ -11,6 +11,7 @@ pub mod extent_map;
 pub mod extents;
 #[cfg(test)]
 mod extents_tests;
+pub mod indirect;
 pub mod prealloc;
 pub mod scripted;
 
@@ -18,6 +19,7 @@ use blockdev::BlockDev;
 use cow::GivenUp;
 use extent_map::{Extent, ExtentChange, ExtentMap};
 use extents::Extents;
+use indirect::Indirect;
 use scripted::Scripted;
 
 /// Gives out device space: ascending, never the same twice.
@@ -70,6 +72,17 @@ pub struct Allocated {
     pub addr: DevAddr,
 }
 
+/// A block of the file system's own that must be read before it can answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Metadata {
+    /// First device byte.
+    pub addr: DevAddr,
+    /// Bytes.
+    pub len: Bytes,
+    /// The read is marked as metadata (`REQ_META`).
+    pub meta: bool,
+}
+
 /// A mapping provider.
 #[derive(Clone, Debug)]
 pub enum Provider {
@@ -77,6 +90,8 @@ pub enum Provider {
     BlockDev(BlockDev),
     /// A list of extents with delayed allocation, in the manner of XFS.
     Extents(Extents),
+    /// Blocks behind arrays of pointers, in the manner of ext2.
+    Indirect(Indirect),
     /// Replays mappings that a kernel gave.
     Scripted(Scripted),
     /// Memory alone, as tmpfs: no blocks, no writeback. What was never written reads as zero.
@@ -89,20 +104,37 @@ const fn hole(range: FileRange) -> Iomap {
 }
 
 impl Provider {
-    /// A mapping that covers `pos`, in a file of `size` bytes (`iomap_begin`).
-    pub fn begin(&mut self, range: FileRange, intent: Intent, size: Pos) -> Result<Mapping, Errno> {
+    /// A mapping that covers the start of `range`, in a file of `size` bytes (`iomap_begin`).
+    pub fn begin(
+        &mut self,
+        range: FileRange,
+        intent: Intent,
+        size: Pos,
+        space: &mut SpaceAllocator,
+    ) -> Result<Mapping, Errno> {
+        let plain = |iomap| Mapping { iomap, srcmap: None };
         match self {
-            Self::BlockDev(fs) => fs.begin(range).map(|iomap| Mapping { iomap, srcmap: None }),
+            Self::BlockDev(fs) => fs.begin(range).map(plain),
             Self::Extents(fs) => Ok(fs.begin(range, intent, size)),
+            Self::Indirect(fs) => fs.begin(range, intent, space).map(plain),
             Self::Scripted(fs) => fs.begin(range, intent),
             Self::Memory => Ok(Mapping { iomap: hole(range), srcmap: None }),
         }
     }
-    /// A block of the file system's own that must be read before it can answer; each is named once.
-    pub fn metadata_for(&mut self, range: FileRange, intent: Intent) -> Option<(DevAddr, Bytes)> {
+    /// What must be read before [`Self::begin`] can answer, the next of it.
+    pub fn metadata_for(&self, range: FileRange, intent: Intent) -> Option<Metadata> {
         match self {
             Self::BlockDev(_) | Self::Extents(_) | Self::Memory => None,
+            Self::Indirect(fs) => fs.metadata_for(range),
             Self::Scripted(fs) => fs.metadata_for(range, intent),
+        }
+    }
+    /// What [`Self::metadata_for`] named was read.
+    pub fn metadata_known(&mut self, range: FileRange, intent: Intent, addr: DevAddr) {
+        match self {
+            Self::BlockDev(_) | Self::Extents(_) | Self::Memory => {}
+            Self::Indirect(fs) => fs.metadata_known(addr),
+            Self::Scripted(fs) => fs.metadata_known(range, intent),
         }
     }
     /// The caller is done with a mapping of which it used `[start, used)`; gives back what a write
@@ -115,7 +147,7 @@ impl Provider {
         dirty: impl Fn(Pos) -> bool,
     ) -> Option<FileRange> {
         match self {
-            Self::BlockDev(_) | Self::Scripted(_) | Self::Memory => None,
+            Self::BlockDev(_) | Self::Indirect(_) | Self::Scripted(_) | Self::Memory => None,
             Self::Extents(fs) => fs.end(mapping, asked, used, dirty),
         }
     }
@@ -128,6 +160,7 @@ impl Provider {
         match self {
             Self::BlockDev(fs) => fs.begin(range).map(|iomap| (iomap, None)),
             Self::Extents(fs) => fs.writeback_map(range, space),
+            Self::Indirect(fs) => fs.begin(range, Intent::Read, space).map(|iomap| (iomap, None)),
             Self::Scripted(fs) => fs.writeback_map(range).map(|iomap| (iomap, None)),
             Self::Memory => Ok((hole(range), None)),
         }
@@ -135,7 +168,7 @@ impl Provider {
     /// The bytes are on the device: unwritten becomes written. Whether anything was unwritten.
     pub fn convert(&mut self, range: FileRange) -> bool {
         match self {
-            Self::BlockDev(_) | Self::Memory => false,
+            Self::BlockDev(_) | Self::Indirect(_) | Self::Memory => false,
             Self::Extents(fs) => fs.map_mut().convert(range),
             Self::Scripted(fs) => fs.map_mut().convert(range),
         }
@@ -143,14 +176,14 @@ impl Provider {
     /// An ioend over shared blocks is sent.
     pub fn send_shared(&mut self, range: FileRange) {
         match self {
-            Self::BlockDev(_) | Self::Scripted(_) | Self::Memory => {}
+            Self::BlockDev(_) | Self::Indirect(_) | Self::Scripted(_) | Self::Memory => {}
             Self::Extents(fs) => fs.send(range),
         }
     }
     /// An ioend over shared blocks is on the device: its new blocks replace them; what was given up.
     pub fn remap(&mut self, range: FileRange) -> GivenUp {
         match self {
-            Self::BlockDev(_) | Self::Memory => GivenUp::new(),
+            Self::BlockDev(_) | Self::Indirect(_) | Self::Memory => GivenUp::new(),
             Self::Extents(fs) => fs.remap(range),
             Self::Scripted(fs) => {
                 fs.map_mut().convert(range);
@@ -161,7 +194,7 @@ impl Provider {
     /// An ioend over shared blocks failed: its new blocks are given back.
     pub fn cancel_shared(&mut self, range: FileRange) {
         match self {
-            Self::BlockDev(_) | Self::Scripted(_) | Self::Memory => {}
+            Self::BlockDev(_) | Self::Indirect(_) | Self::Scripted(_) | Self::Memory => {}
             Self::Extents(fs) => fs.cancel(range),
         }
     }
@@ -169,28 +202,28 @@ impl Provider {
     /// was.
     pub fn discard(&mut self, range: FileRange) -> bool {
         match self {
-            Self::BlockDev(_) | Self::Scripted(_) | Self::Memory => false,
+            Self::BlockDev(_) | Self::Indirect(_) | Self::Scripted(_) | Self::Memory => false,
             Self::Extents(fs) => fs.discard(range),
         }
     }
     /// The bytes that live with the inode.
     pub fn inline_bytes(&self) -> &[u8] {
         match self {
-            Self::BlockDev(_) | Self::Extents(_) | Self::Memory => &[],
+            Self::BlockDev(_) | Self::Extents(_) | Self::Indirect(_) | Self::Memory => &[],
             Self::Scripted(fs) => fs.inline().1,
         }
     }
     /// The position of the first of them.
     pub fn inline_start(&self) -> Pos {
         match self {
-            Self::BlockDev(_) | Self::Extents(_) | Self::Memory => Pos::ZERO,
+            Self::BlockDev(_) | Self::Extents(_) | Self::Indirect(_) | Self::Memory => Pos::ZERO,
             Self::Scripted(fs) => fs.inline().0,
         }
     }
     /// Whether a mapping still says the truth (`iomap_valid`).
     pub fn is_valid(&self, iomap: &Iomap) -> bool {
         match self {
-            Self::BlockDev(_) | Self::Scripted(_) | Self::Memory => true,
+            Self::BlockDev(_) | Self::Indirect(_) | Self::Scripted(_) | Self::Memory => true,
             Self::Extents(fs) => fs.is_valid(iomap),
         }
     }
@@ -209,6 +242,7 @@ impl Provider {
                     take(Fork::Shared, cow.shared_mut());
                 }
             }
+            Self::Indirect(fs) => take(Fork::Data, fs.map_mut()),
             Self::Scripted(fs) => take(Fork::Data, fs.map_mut()),
         }
         all
@@ -218,6 +252,7 @@ impl Provider {
         match self {
             Self::BlockDev(fs) => fs.whole(),
             Self::Extents(fs) => fs.map().lookup(pos, end),
+            Self::Indirect(fs) => fs.map().lookup(pos, end),
             Self::Scripted(fs) => fs.map().lookup(pos, end),
             Self::Memory => hole(FileRange::between(pos, end)),
         }
@@ -228,6 +263,7 @@ impl Provider {
             Self::BlockDev(fs) => vec![fs.whole()],
             Self::Memory => Vec::new(),
             Self::Extents(fs) => list(fs.map(), geometry),
+            Self::Indirect(fs) => list(fs.map(), geometry),
             Self::Scripted(fs) => list(fs.map(), geometry),
         }
     }

@@ -1,6 +1,7 @@
 //! Buffered read (`filemap_read`): from the cache, with readahead for what is missing.
 
 use super::fill_window::{async_readahead, sync_readahead};
+use super::iter;
 use super::write::lock_folio;
 use crate::behaviour::{ReadFolioStep, ReadSubmission};
 use crate::block::bio::{BioEnd, BioHead, vecs_for};
@@ -260,39 +261,15 @@ pub(crate) async fn read_batch<E: Env>(
     let Some((mut fill, mut at, end)) = started else { return };
     let plugged = readahead && cx.plug();
     while at < end {
-        let Ok(mapping) = begin_read(cx, file, FileRange::between(at, end)).await else { break };
+        let rest = FileRange::between(at, end);
+        let Ok(mapping) = iter::begin(cx, file, rest, Intent::Read, false).await else { break };
         at = cx.with(|world| world.fill_mapping(&mut fill, &mapping, at, end));
     }
     cx.with(|world| world.finish_filling(fill));
     cx.unplug(plugged);
 }
 
-/// A mapping to read by. What the file system must know for it, such as an indirect block, is read
-/// and waited for first.
-async fn begin_read<E: Env>(
-    cx: &Cx<'_, E>,
-    file: FileId,
-    range: FileRange,
-) -> Result<Mapping, Errno> {
-    let needed =
-        |world: &mut World<E>| world.file_mut(file).provider.metadata_for(range, Intent::Read);
-    while let Some((addr, len)) = cx.with(needed) {
-        let bio = cx.with(|world| world.read_metadata(file, addr, len));
-        cx.wait(|world| world.take_sync_result(bio)).await?;
-    }
-    cx.with(|world| world.begin(file, range, Intent::Read))
-}
-
 impl<E: Env> World<E> {
-    /// Sends a read of a block that belongs to the file system itself.
-    fn read_metadata(&mut self, file: FileId, addr: DevAddr, len: Bytes) -> BioId {
-        let head = BioHead { meta: true, ..BioHead::read(file) };
-        let bio = self.new_bio(head, addr, Purpose::SyncRead);
-        self.set_bio_len(bio, len);
-        self.step(Rule::MetadataRead, [addr.get(), len.get(), 0, 0]);
-        self.submit_bio(bio, BioEnd::SyncRead);
-        bio
-    }
     fn is_locked_at(&self, file: FileId, index: PageIndex, folio: FolioId) -> bool {
         self.file(file).mapping.find(index) == Some(folio) && self.has(folio, FolioFlags::LOCKED)
     }
