@@ -127,7 +127,9 @@ impl Indirect {
     /// The array at `addr` was read.
     pub fn metadata_known(&mut self, addr: DevAddr) {
         let found = self.arrays.values_mut().find(|array| array.addr == addr);
-        found.into_iter().for_each(|array| array.known = true);
+        if let Some(array) = found {
+            array.known = true;
+        }
     }
     /// The run of blocks on the device that begins with the first block of `range`, no longer than
     /// it and never beyond the end of its array; a hole is told block by block. Writing allocates:
@@ -213,6 +215,20 @@ mod tests {
     }
 
     impl Naive {
+        /// Device blocks of the arrays on the way to a block, as far as there are any.
+        fn arrays_to(&self, block: u64) -> Vec<u64> {
+            let way = indices(block);
+            let mut found: Vec<u64> = Vec::new();
+            for index in &way[..way.len() - 1] {
+                let next = match found.last() {
+                    None => self.inode[*index as usize],
+                    Some(array) => self.arrays.get(array).and_then(|all| all[*index as usize]),
+                };
+                let Some(next) = next else { break };
+                found.push(next);
+            }
+            found
+        }
         /// Device blocks on the way to a block, the data last; made where they are missing.
         fn walk(&mut self, block: u64, make: bool) -> Option<Vec<u64>> {
             let mut way: Vec<u64> = Vec::new();
@@ -309,17 +325,10 @@ mod tests {
                 while at < end {
                     let asked = blocks(at, end);
                     // What must be read: the arrays on the way, as far as it exists, once each.
-                    let way = indices(at);
-                    let mut arrays: Vec<u64> = Vec::new();
-                    for index in &way[..way.len() - 1] {
-                        let found = match arrays.last() {
-                            None => naive.inode[*index as usize],
-                            Some(array) => naive.arrays.get(array).and_then(|all| all[*index as usize]),
-                        };
-                        let Some(found) = found else { break };
-                        arrays.push(found);
-                    }
-                    for array in arrays.into_iter().filter(|array| !known.contains(array)).collect::<Vec<_>>() {
+                    for array in naive.arrays_to(at) {
+                        if known.contains(&array) {
+                            continue;
+                        }
                         let named = file.metadata_for(asked).expect("it is not known");
                         prop_assert_eq!(block_of(named.addr), array);
                         file.metadata_known(named.addr);

@@ -43,6 +43,7 @@ impl MapType {
 
 /// A mapping: `[offset, offset + length)` of the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own in the kernel")]
 pub struct Iomap {
     /// First byte of the file, and how many.
     pub range: FileRange,

@@ -49,7 +49,8 @@ pub enum Kind {
     Shared,
     /// As `Extents`, and bios go through a request queue.
     Queued,
-    /// Blocks behind arrays of pointers, some of which are there and not in memory; bios go through a request queue.
+    /// Blocks behind arrays of pointers, some of which are there and not in memory; bios go through
+    /// a request queue.
     Indirect,
 }
 
