@@ -99,8 +99,23 @@ switch! {
         AtEnd = "at-end",
         /// Before the next mapping is asked for, which may need a read of its own (7.3).
         BeforeNextMapping = "before-next-mapping",
+        /// Before the next mapping, but only where the file system says that asking for it takes a
+        /// read: the reviewer's way (2024).
+        BoundaryFlag = "boundary-flag",
         /// Each range at once: no kernel does it.
         Immediate = "immediate",
+    }
+}
+
+switch! {
+    /// How a folio with block state counts what is still to be read of it; at zero its read ends.
+    ReadPending {
+        /// Pieces of bios, each added before the bio before it is sent (before 5.10).
+        Segments = "segments",
+        /// Bytes, added in the same way (5.10 to 6.18).
+        Additive = "additive",
+        /// All its bytes at once; whoever fills it takes off what needs no I/O at the end (6.19).
+        FolioSize = "folio-size",
     }
 }
 
@@ -200,6 +215,7 @@ behaviours! {
     readahead_rules: ReadaheadRules,
     read_folio_step: ReadFolioStep,
     read_submission: ReadSubmission,
+    read_pending: ReadPending,
     clear_rounding: ClearRounding,
     ioend_merge: IoendMerge,
     plug_order: PlugOrder,
@@ -244,6 +260,7 @@ const LINUX_5_15: Behaviours = Behaviours {
     readahead_rules: ReadaheadRules::OneRoutine,
     read_folio_step: ReadFolioStep::Run,
     read_submission: ReadSubmission::AtEnd,
+    read_pending: ReadPending::Additive,
     clear_rounding: ClearRounding::Outward,
     ioend_merge: IoendMerge::Flags,
     plug_order: PlugOrder::Lifo,
@@ -272,8 +289,11 @@ const LINUX_6_18: Behaviours = Behaviours {
     readahead_rules: ReadaheadRules::WindowOrder,
     ..LINUX_6_12
 };
-const LINUX_7_3: Behaviours =
-    Behaviours { read_submission: ReadSubmission::BeforeNextMapping, ..LINUX_6_18 };
+const LINUX_7_3: Behaviours = Behaviours {
+    read_submission: ReadSubmission::BeforeNextMapping,
+    read_pending: ReadPending::FolioSize,
+    ..LINUX_6_18
+};
 const NEXT: Behaviours = Behaviours {
     clear_rounding: ClearRounding::Inward,
     ioend_merge: IoendMerge::Private,

@@ -30,6 +30,11 @@ impl<E: Env> Engine<E> {
     pub fn set_folio_policy(&self, policy: FolioPolicy) {
         self.world().folio_policy = policy;
     }
+    /// Goes on when an invariant is broken, also in a debug build: for runs that show how it
+    /// breaks.
+    pub fn keep_going(&self) {
+        self.world().keep_going = true;
+    }
     /// Puts a device inside submission.
     pub fn set_at_submit(&self, device: AtSubmit<E::Frames>) {
         self.world().at_submit = Some(device);

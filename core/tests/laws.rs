@@ -53,7 +53,8 @@ fn record(at: usize, with: usize, kind: Kind, script: &[common::Op]) -> (Recordi
 }
 
 fn cases() -> impl Strategy<Value = (usize, usize, Kind, Vec<common::Op>)> {
-    let kinds = [Kind::Extents, Kind::BlockDev, Kind::Shared, Kind::Queued, Kind::Stuffed];
+    let kinds =
+        [Kind::Extents, Kind::BlockDev, Kind::Shared, Kind::Queued, Kind::Stuffed, Kind::Indirect];
     let kind = prop::sample::select(kinds.to_vec());
     (0usize..5, 0usize..10, kind).prop_flat_map(|(at, with, kind)| {
         scripts(limit_of(at), 12).prop_map(move |script| (at, with, kind, script))

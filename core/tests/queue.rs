@@ -185,6 +185,7 @@ fn a_request_that_fails_fails_all_its_bios_and_nothing_else() {
     rig.readahead();
     assert_eq!(rig.counters().get(Counter::FailedBios), 2);
     let ends = rig.events(&["read"]);
-    let words = |at: u64, ok: u64| format!("read of {:#x} ends, uptodate {ok}", at * BLOCK);
+    let words =
+        |at: u64, ok: u64| format!("read of {:#x} ends in softirq, uptodate {ok}", at * BLOCK);
     assert_eq!(ends, [words(1, 0), words(0, 0), words(2, 1)]);
 }

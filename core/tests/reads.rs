@@ -3,7 +3,9 @@
 mod common;
 
 use common::{Host, TASK};
-use folioscope_core::behaviour::{Behaviours, Profile, ReadSubmission, ReadaheadRules};
+use folioscope_core::behaviour::{
+    Behaviours, Profile, ReadPending, ReadSubmission, ReadaheadRules,
+};
 use folioscope_core::cache::frame_alloc::FramePolicy;
 use folioscope_core::device::sim::{Sim, Timing};
 use folioscope_core::engine::{Engine, ReadFlags, drive};
@@ -112,13 +114,15 @@ fn sectors(submission: ReadSubmission) -> Vec<u64> {
 fn a_pending_read_goes_before_or_behind_the_metadata_of_the_next_mapping() {
     assert_eq!(sectors(ReadSubmission::AtEnd), [39032, 39248, 39232, 39256]);
     assert_eq!(sectors(ReadSubmission::BeforeNextMapping), [39032, 39232, 39248, 39256]);
+    assert_eq!(sectors(ReadSubmission::BoundaryFlag), [39032, 39232, 39248, 39256]);
 }
 
 #[test]
-fn every_profile_is_named_once_and_the_newest_differs_by_its_submission() {
+fn the_newest_profile_differs_by_when_a_read_is_sent_and_how_it_is_counted() {
     let newest = Profile::named("linux-7.3").expect("there is one");
     let usual = Profile::usual().behaviours;
     assert_eq!(newest.behaviours.read_submission, ReadSubmission::BeforeNextMapping);
-    let same = Behaviours { read_submission: usual.read_submission, ..newest.behaviours };
-    assert_eq!(same, usual);
+    assert_eq!(newest.behaviours.read_pending, ReadPending::FolioSize);
+    let Behaviours { read_submission, read_pending, .. } = usual;
+    assert_eq!(Behaviours { read_submission, read_pending, ..newest.behaviours }, usual);
 }

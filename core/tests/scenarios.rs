@@ -109,6 +109,14 @@ fn bad_files_are_told_where_and_what() {
         ("repeat = 23", "repeat = 0", "repeat is 0: expected 1 to 1000000"),
         ("then = \"fdatasync\"", "then = \"sleep\"", "`sleep` cannot follow: expected fsync"),
         ("byte = 2", "byte = 256", "byte is 256: expected 0 to 255"),
+        ("fill = 1", "fs = \"ext3\"", "no file system `ext3`: expected extents or ext2"),
+        ("fill = 1", "fs = \"ext2\"\ndevice = true", "has no file system: leave out `fs`"),
+        ("fill = 1", "device = true\nsector = 8", "`sector` is for a file that is laid out"),
+        (
+            "[[op]]\ndo = \"pread\"",
+            "[queue]\ndepth = 3\n[[op]]\ndo = \"pread\"",
+            "unknown field `depth`",
+        ),
         ("[[op]]\ndo = \"pread\"", "[[op]]\nfile = \"g\"\ndo = \"pread\"", "no file is called `g`"),
     ];
     for (good, bad, want) in cases {

@@ -1,6 +1,7 @@
 //! How a bio is built, handed on, and ended.
 
 use super::bio::{Bio, BioEnd, BioHead, BioOp, BioSeg, BioState, BioVec, MAX_BYTES};
+use crate::behaviour::ReadPending;
 use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
 use crate::cache::mapping::Tag;
@@ -210,7 +211,11 @@ impl<E: Env> World<E> {
                     if result.is_ok() {
                         self.set_range_uptodate(seg.folio, seg.offset, seg.len);
                     }
-                    self.read_bytes_done(seg.folio, seg.len);
+                    let done = match self.behaviours().read_pending {
+                        ReadPending::Segments => Bytes::new(1),
+                        ReadPending::Additive | ReadPending::FolioSize => seg.len,
+                    };
+                    self.read_bytes_done(seg.folio, done);
                 }
             }
             Purpose::Ioend => {
@@ -244,13 +249,15 @@ impl<E: Env> World<E> {
     /// Nothing of the folio's read is left: it is unlocked, and uptodate if every block is
     /// (`folio_end_read`).
     pub(crate) fn end_folio_read(&mut self, id: FolioId) {
+        let pos = self.folio_pos(id);
+        self.require(self.has(id, FolioFlags::LOCKED), 35, pos);
         let all = self.state(id).is_some_and(|state| state.uptodate.all());
         if all {
             self.raise(id, FolioFlags::UPTODATE);
         }
         self.lower(id, FolioFlags::LOCKED);
         let uptodate = u64::from(self.has(id, FolioFlags::UPTODATE));
-        self.step(Rule::ReadEnds, [self.folio_pos(id).get(), uptodate, 0, 0]);
+        self.step(Rule::ReadEnds, [pos.get(), uptodate, 0, 0]);
     }
     /// Bytes of a folio's writeback ended (`iomap_finish_folio_write`).
     fn end_folio_piece(&mut self, seg: &BioSeg) {

@@ -28,6 +28,8 @@ pub const INVARIANTS: &[(u8, &str)] = &[
     (25, "a completion takes away no more than is pending"),
     (26, "each mapping step of writeback makes progress, within the range"),
     (27, "writeback meets mapped blocks, unwritten blocks or holes only"),
+    (34, "a folio is locked as long as its read goes on"),
+    (35, "the read of a folio ends once"),
 ];
 
 /// The words of an invariant.

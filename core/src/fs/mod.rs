@@ -11,6 +11,7 @@ pub mod extent_map;
 pub mod extents;
 #[cfg(test)]
 mod extents_tests;
+pub mod indirect;
 pub mod inline;
 pub mod prealloc;
 pub mod scripted;
@@ -20,6 +21,7 @@ use blockdev::BlockDev;
 use cow::GivenUp;
 use extent_map::{Extent, ExtentChange, ExtentMap};
 use extents::Extents;
+use indirect::Indirect;
 use inline::InlineData;
 use scripted::Scripted;
 use zonefs::Zone;
@@ -74,6 +76,17 @@ pub struct Allocated {
     pub addr: DevAddr,
 }
 
+/// A block of the file system's own that must be read before it can answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Metadata {
+    /// First device byte.
+    pub addr: DevAddr,
+    /// Bytes.
+    pub len: Bytes,
+    /// The read is marked as metadata (`REQ_META`).
+    pub meta: bool,
+}
+
 /// A mapping provider.
 #[derive(Clone, Debug)]
 pub enum Provider {
@@ -81,6 +94,8 @@ pub enum Provider {
     BlockDev(BlockDev),
     /// A list of extents with delayed allocation, in the manner of XFS.
     Extents(Extents),
+    /// Blocks behind arrays of pointers, in the manner of ext2.
+    Indirect(Indirect),
     /// A zone of a zoned device.
     Zone(Zone),
     /// Replays mappings that a kernel gave.
@@ -95,12 +110,19 @@ const fn hole(range: FileRange) -> Iomap {
 }
 
 impl Provider {
-    /// A mapping that covers `pos`, in a file of `size` bytes (`iomap_begin`).
-    pub fn begin(&mut self, range: FileRange, intent: Intent, size: Pos) -> Result<Mapping, Errno> {
+    /// A mapping that covers the start of `range`, in a file of `size` bytes (`iomap_begin`).
+    pub fn begin(
+        &mut self,
+        range: FileRange,
+        intent: Intent,
+        size: Pos,
+        space: &mut SpaceAllocator,
+    ) -> Result<Mapping, Errno> {
         let own = |iomap| Mapping { iomap, srcmap: None };
         match self {
             Self::BlockDev(fs) => fs.begin(range).map(own),
             Self::Extents(fs) => Ok(fs.begin(range, intent, size)),
+            Self::Indirect(fs) => fs.begin(range, intent, space).map(own),
             Self::Zone(fs) => Ok(own(fs.begin(range, size))),
             Self::Scripted(fs) => fs.begin(range, intent),
             Self::Memory => Ok(own(hole(range))),
@@ -116,6 +138,7 @@ impl Provider {
         match self {
             Self::BlockDev(fs) => fs.begin(range).map(|iomap| (iomap, None)),
             Self::Extents(fs) => fs.writeback_map(range, space),
+            Self::Indirect(fs) => fs.begin(range, Intent::Read, space).map(|iomap| (iomap, None)),
             Self::Zone(fs) => fs.writeback_map(range, size).map(|iomap| (iomap, None)),
             Self::Scripted(fs) => fs.writeback_map(range).map(|iomap| (iomap, None)),
             Self::Memory => Ok((hole(range), None)),
@@ -126,6 +149,7 @@ impl Provider {
         match self {
             Self::BlockDev(fs) => fs.whole(),
             Self::Extents(fs) => fs.map().lookup(pos, end),
+            Self::Indirect(fs) => fs.map().lookup(pos, end),
             Self::Zone(fs) => fs.whole(),
             Self::Scripted(fs) => fs.map().lookup(pos, end),
             Self::Memory => hole(FileRange::between(pos, end)),
@@ -136,6 +160,7 @@ impl Provider {
         match self {
             Self::BlockDev(fs) => vec![fs.whole()],
             Self::Extents(fs) => list(fs.map(), geometry),
+            Self::Indirect(fs) => list(fs.map(), geometry),
             Self::Zone(fs) => vec![fs.whole()],
             Self::Scripted(fs) => list(fs.map(), geometry),
             Self::Memory => Vec::new(),
@@ -147,9 +172,21 @@ impl Provider {
     const fn of_extents_mut(&mut self) -> Option<&mut Extents> {
         if let Self::Extents(fs) = self { Some(fs) } else { None }
     }
-    /// A block of the file system's own that must be read before it can answer; each is named once.
-    pub fn metadata_for(&mut self, range: FileRange, intent: Intent) -> Option<(DevAddr, Bytes)> {
-        if let Self::Scripted(fs) = self { fs.metadata_for(range, intent) } else { None }
+    /// What must be read before [`Self::begin`] can answer, the next of it.
+    pub fn metadata_for(&self, range: FileRange, intent: Intent) -> Option<Metadata> {
+        match self {
+            Self::Indirect(fs) => fs.metadata_for(range),
+            Self::Scripted(fs) => fs.metadata_for(range, intent),
+            Self::BlockDev(_) | Self::Extents(_) | Self::Zone(_) | Self::Memory => None,
+        }
+    }
+    /// What [`Self::metadata_for`] named was read.
+    pub fn metadata_known(&mut self, range: FileRange, intent: Intent, addr: DevAddr) {
+        match self {
+            Self::Indirect(fs) => fs.metadata_known(addr),
+            Self::Scripted(fs) => fs.metadata_known(range, intent),
+            Self::BlockDev(_) | Self::Extents(_) | Self::Zone(_) | Self::Memory => {}
+        }
     }
     /// The part of a buffered write that the file system takes.
     pub fn writable(&self, range: FileRange) -> Result<FileRange, Errno> {
@@ -171,7 +208,7 @@ impl Provider {
         match self {
             Self::Extents(fs) => fs.map_mut().convert(range),
             Self::Scripted(fs) => fs.map_mut().convert(range),
-            Self::BlockDev(_) | Self::Zone(_) | Self::Memory => false,
+            Self::BlockDev(_) | Self::Indirect(_) | Self::Zone(_) | Self::Memory => false,
         }
     }
     /// An ioend over shared blocks is sent.
@@ -252,6 +289,7 @@ impl Provider {
                     take(Fork::Shared, cow.shared_mut());
                 }
             }
+            Self::Indirect(fs) => take(Fork::Data, fs.map_mut()),
             Self::Scripted(fs) => take(Fork::Data, fs.map_mut()),
             Self::BlockDev(_) | Self::Zone(_) | Self::Memory => {}
         }

@@ -4,6 +4,7 @@
 //! that the kernel never asked gets an error, which the caller reports as a difference. Writeback's
 //! mappings come from the extent list that the script sets before each operation.
 
+use super::Metadata;
 use super::extent_map::ExtentMap;
 use crate::errno::Errno;
 use crate::geometry::Geometry;
@@ -76,10 +77,16 @@ impl Scripted {
             fits && map.start() <= range.start() && range.start() < map.end()
         })
     }
-    /// A block that must be read before the next answer can be given; each is named once.
-    pub fn metadata_for(&mut self, range: FileRange, intent: Intent) -> Option<(DevAddr, Bytes)> {
-        let at = self.next_answer(range, intent)?;
-        self.answers.get_mut(at)?.metadata.pop_front()
+    /// A block that must be read before the next answer can be given.
+    pub fn metadata_for(&self, range: FileRange, intent: Intent) -> Option<Metadata> {
+        let answer = &self.answers[self.next_answer(range, intent)?];
+        answer.metadata.front().map(|(addr, len)| Metadata { addr: *addr, len: *len, meta: true })
+    }
+    /// That block was read.
+    pub fn metadata_known(&mut self, range: FileRange, intent: Intent) {
+        if let Some(at) = self.next_answer(range, intent) {
+            self.answers[at].metadata.pop_front();
+        }
     }
     /// The next answer to this kind of question, if it covers the position.
     pub fn begin(&mut self, range: FileRange, intent: Intent) -> Result<Mapping, Errno> {
@@ -87,8 +94,10 @@ impl Scripted {
             self.unanswered.push((intent, range.start()));
             return Err(Errno::Io);
         };
-        let answer = self.answers.remove(at).expect("found above");
-        Ok(answer.mapping)
+        let Answer { mut mapping, .. } = self.answers.remove(at).expect("found above");
+        let next = self.answers.get(at);
+        mapping.iomap.reads_next = next.is_some_and(|next| !next.metadata.is_empty());
+        Ok(mapping)
     }
     /// What the extent list says of the start of `range`; a promise without a place is an error.
     pub fn writeback_map(&mut self, range: FileRange) -> Result<Iomap, Errno> {

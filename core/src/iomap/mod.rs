@@ -43,6 +43,7 @@ impl MapType {
 
 /// A mapping: `[offset, offset + length)` of the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own in the kernel")]
 pub struct Iomap {
     /// First byte of the file, and how many.
     pub range: FileRange,
@@ -56,6 +57,8 @@ pub struct Iomap {
     pub shared: bool,
     /// Writeback must not continue an ioend into this mapping (`IOMAP_F_BOUNDARY`).
     pub boundary: bool,
+    /// The file system must read a block of its own before it can map what lies behind.
+    pub reads_next: bool,
     /// Changes with every change of the extent list: a mapping with an old one is stale.
     pub cookie: u64,
 }
@@ -68,7 +71,8 @@ impl Iomap {
         addr: Option<DevAddr>,
         cookie: u64,
     ) -> Self {
-        Self { range, kind, addr, new: false, shared: false, boundary: false, cookie }
+        let (new, shared, boundary, reads_next) = (false, false, false, false);
+        Self { range, kind, addr, new, shared, boundary, reads_next, cookie }
     }
     /// The part of the mapping that lies in `range`.
     #[must_use]

@@ -61,6 +61,7 @@ impl<E: Env> World<E> {
     /// Whether a folio is clean and nobody uses it.
     pub(crate) fn is_idle(&self, folio: crate::units::FolioId) -> bool {
         let busy = FolioFlags::LOCKED | FolioFlags::WRITEBACK | FolioFlags::DIRTY;
-        self.folios.at(folio).flags.get() & busy.get() == 0
+        let reading = self.state(folio).is_some_and(|state| !state.read_pending.is_zero());
+        !reading && self.folios.at(folio).flags.get() & busy.get() == 0
     }
 }

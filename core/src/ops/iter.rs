@@ -1,15 +1,56 @@
-//! Asking the file system for a mapping, and telling it how far that was used (`iomap_iter`).
+//! Asking the file system for a mapping, and telling it how far that was used (`iomap_iter`). What
+//! it must read to answer, such as an indirect block, is read and waited for first.
 
+use crate::block::bio::{BioEnd, BioHead};
 use crate::cache::folio::FolioFlags;
 use crate::counters::Counter;
+use crate::engine::Cx;
 use crate::errno::Errno;
 use crate::fault::{FaultEffect, FaultPoint};
+use crate::fs::Metadata;
 use crate::iomap::{Intent, MapType, Mapping};
 use crate::trace::rule::Rule;
-use crate::units::{DevAddr, FileId, FileRange, Offset, Pos};
-use crate::world::{Env, World};
+use crate::units::{BioId, DevAddr, FileId, FileRange, Offset, Pos};
+use crate::world::{Env, Purpose, World};
+
+/// A mapping that covers the start of `range` (`iomap_iter`). `nowait`: fails rather than read.
+pub(super) async fn begin<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    range: FileRange,
+    intent: Intent,
+    nowait: bool,
+) -> Result<Mapping, Errno> {
+    let ask = |world: &mut World<E>| match world.file(file).provider.metadata_for(range, intent) {
+        Some(metadata) => Err(metadata),
+        None => Ok(world.begin(file, range, intent)),
+    };
+    loop {
+        let metadata = match cx.with(ask) {
+            Ok(got) => return got,
+            Err(_) if nowait => return Err(Errno::Again),
+            Err(metadata) => metadata,
+        };
+        let bio = cx.with(|world| world.read_metadata(file, &metadata));
+        cx.wait(|world| world.take_sync_result(bio)).await?;
+        cx.with(|world| {
+            let provider = &mut world.file_mut(file).provider;
+            provider.metadata_known(range, intent, metadata.addr);
+        });
+    }
+}
 
 impl<E: Env> World<E> {
+    /// Sends a read of a block that belongs to the file system itself.
+    fn read_metadata(&mut self, file: FileId, metadata: &Metadata) -> BioId {
+        let Metadata { addr, len, meta } = *metadata;
+        let head = BioHead { meta, ..BioHead::read(file) };
+        let bio = self.new_bio(head, addr, Purpose::SyncRead);
+        self.set_bio_len(bio, len);
+        self.step(Rule::MetadataRead, [addr.get(), len.get(), 0, 0]);
+        self.submit_bio(bio, BioEnd::SyncRead);
+        bio
+    }
     /// The part of a range that a write can reserve: up to the block at which a fault is armed.
     fn reservable(
         &mut self,
@@ -34,16 +75,12 @@ impl<E: Env> World<E> {
         }
     }
     /// Asks the file system for a mapping.
-    pub(crate) fn begin(
-        &mut self,
-        file: FileId,
-        range: FileRange,
-        intent: Intent,
-    ) -> Result<Mapping, Errno> {
+    fn begin(&mut self, file: FileId, range: FileRange, intent: Intent) -> Result<Mapping, Errno> {
         self.count(Counter::BeginCalls, 1);
         let range = self.reservable(file, range, intent)?;
-        let size = self.file(file).size;
-        let got = self.file_mut(file).provider.begin(range, intent, size);
+        let World { files, config, .. } = self;
+        let inode = &mut files[file.get() as usize];
+        let got = inode.provider.begin(range, intent, inode.size, &mut config.space);
         self.note_extents(file);
         if let Ok(mapping) = &got {
             let map = &mapping.iomap;

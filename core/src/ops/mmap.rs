@@ -2,9 +2,9 @@
 //! `filemap_map_pages`), and what the first store to a page makes dirty (`iomap_page_mkwrite`).
 
 use super::fill_window::{async_readahead, fault_readahead};
-use super::inline;
 use super::read::{create_and_read, make_readable};
 use super::write::{lock_folio, wait_if_stable};
+use super::{inline, iter};
 use crate::behaviour::MkwriteDirt;
 use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
@@ -165,8 +165,11 @@ async fn make_writable<E: Env>(
         let whole = cx.with(|world| world.folio_range(folio));
         cx.reach(StopPoint::FolioLocked, whole).await;
         wait_if_stable(cx, folio).await;
+        let result = reserve_folio(cx, file, folio).await;
         return cx.with(|world| {
-            let result = world.dirty_mapped_folio(file, folio);
+            if result.is_ok() {
+                world.dirty_mapped_folio(file, folio);
+            }
             world.unlock(folio);
             let (mut page, end) = (at, world.folios.at(folio).end_index());
             while result.is_ok() && page < end {
@@ -178,6 +181,18 @@ async fn make_writable<E: Env>(
             result
         });
     }
+}
+
+/// Reserves space for every block of a locked folio inside EOF.
+async fn reserve_folio<E: Env>(cx: &Cx<'_, E>, file: FileId, folio: FolioId) -> Result<(), Errno> {
+    let inside = cx.with(|world| world.folio_range(folio).intersect(world.whole(file)));
+    let mut at = inside.start();
+    while at < inside.end() {
+        let rest = FileRange::between(at, inside.end());
+        let got = iter::begin(cx, file, rest, Intent::Write, false).await?;
+        at += got.left(at, rest.len());
+    }
+    Ok(())
 }
 
 /// Brings one page in.
@@ -216,15 +231,9 @@ impl<E: Env> World<E> {
     fn is_beyond(&self, file: FileId, index: PageIndex) -> bool {
         self.geometry().page_pos(index) >= self.file(file).size
     }
-    /// Reserves space for every block of a locked folio inside EOF and marks all of it dirty.
-    fn dirty_mapped_folio(&mut self, file: FileId, folio: FolioId) -> Result<(), Errno> {
+    /// Marks every block of a locked folio dirty.
+    fn dirty_mapped_folio(&mut self, file: FileId, folio: FolioId) {
         let inside = self.folio_range(folio).intersect(self.whole(file));
-        let mut at = inside.start();
-        while at < inside.end() {
-            let rest = FileRange::between(at, inside.end());
-            let mapping = self.begin(file, rest, Intent::Write)?;
-            at += mapping.left(at, rest.len());
-        }
         let blocks = match self.behaviours().mkwrite_dirt {
             MkwriteDirt::WholeFolio => self.folio_blocks(folio),
             MkwriteDirt::UpToEof => self.blocks_touched(Offset::ZERO, inside.len()).1,
@@ -232,7 +241,6 @@ impl<E: Env> World<E> {
         self.mark_blocks_dirty(folio, blocks);
         self.step(Rule::MadeWritable, [inside.start().get(), inside.len().get(), 0, 0]);
         self.dirty_folio(folio);
-        Ok(())
     }
     /// The first blocks of a folio become dirty, though nobody says which bytes changed.
     fn mark_blocks_dirty(&mut self, folio: FolioId, blocks: u32) {

@@ -1,8 +1,9 @@
 //! Buffered read (`filemap_read`): from the cache, with readahead for what is missing.
 
 use super::fill_window::{async_readahead, sync_readahead};
+use super::iter;
 use super::write::lock_folio;
-use crate::behaviour::{ReadFolioStep, ReadSubmission};
+use crate::behaviour::{ReadFolioStep, ReadPending, ReadSubmission};
 use crate::block::bio::{BioEnd, BioHead, vecs_for};
 use crate::cache::folio::FolioFlags;
 use crate::cache::life::Insert;
@@ -251,6 +252,8 @@ struct Filling<'a> {
     /// The folio now filled, and how many of its bytes were submitted.
     next: usize,
     submitted: Bytes,
+    /// Some of that folio was looked at.
+    begun: bool,
     open: Option<OpenBio>,
     readahead: bool,
     /// One run of blocks, then the mapping is asked for again.
@@ -270,39 +273,15 @@ pub(crate) async fn read_batch<E: Env>(
     let Some((mut fill, mut at, end)) = started else { return };
     let plugged = readahead && cx.plug();
     while at < end {
-        let Ok(mapping) = begin_read(cx, file, FileRange::between(at, end)).await else { break };
+        let rest = FileRange::between(at, end);
+        let Ok(mapping) = iter::begin(cx, file, rest, Intent::Read, false).await else { break };
         at = cx.with(|world| world.fill_mapping(&mut fill, &mapping, at, end));
     }
     cx.with(|world| world.finish_filling(fill));
     cx.unplug(plugged);
 }
 
-/// A mapping to read by. What the file system must know for it, such as an indirect block, is read
-/// and waited for first.
-async fn begin_read<E: Env>(
-    cx: &Cx<'_, E>,
-    file: FileId,
-    range: FileRange,
-) -> Result<Mapping, Errno> {
-    let needed =
-        |world: &mut World<E>| world.file_mut(file).provider.metadata_for(range, Intent::Read);
-    while let Some((addr, len)) = cx.with(needed) {
-        let bio = cx.with(|world| world.read_metadata(file, addr, len));
-        cx.wait(|world| world.take_sync_result(bio)).await?;
-    }
-    cx.with(|world| world.begin(file, range, Intent::Read))
-}
-
 impl<E: Env> World<E> {
-    /// Sends a read of a block that belongs to the file system itself.
-    fn read_metadata(&mut self, file: FileId, addr: DevAddr, len: Bytes) -> BioId {
-        let head = BioHead { meta: true, ..BioHead::read(file) };
-        let bio = self.new_bio(head, addr, Purpose::SyncRead);
-        self.set_bio_len(bio, len);
-        self.step(Rule::MetadataRead, [addr.get(), len.get(), 0, 0]);
-        self.submit_bio(bio, BioEnd::SyncRead);
-        bio
-    }
     fn is_locked_at(&self, file: FileId, index: PageIndex, folio: FolioId) -> bool {
         self.file(file).mapping.find(index) == Some(folio) && self.has(folio, FolioFlags::LOCKED)
     }
@@ -386,8 +365,8 @@ impl<E: Env> World<E> {
         let pages = end.since(start).get() / self.geometry().page_size().get();
         self.step(Rule::FoliosToRead, [pages, u64::from(readahead), 0, 0]);
         let by_run = !readahead && self.behaviours().read_folio_step == ReadFolioStep::Run;
-        let submitted = Bytes::ZERO;
-        let fill = Filling { file, folios, next: 0, submitted, open: None, readahead, by_run };
+        let (submitted, begun, open) = (Bytes::ZERO, false, None);
+        let fill = Filling { file, folios, next: 0, submitted, begun, open, readahead, by_run };
         Some((fill, start, end))
     }
     /// Fills what one mapping covers; where it goes on.
@@ -406,11 +385,21 @@ impl<E: Env> World<E> {
                 break;
             }
         }
-        if self.behaviours().read_submission == ReadSubmission::BeforeNextMapping
+        let submission = self.behaviours().read_submission;
+        let sends = match submission {
+            ReadSubmission::BeforeNextMapping => true,
+            ReadSubmission::BoundaryFlag => mapping.iomap.reads_next,
+            ReadSubmission::AtEnd | ReadSubmission::Immediate => false,
+        };
+        if sends
             && at < end
             && let Some(open) = fill.open.take()
         {
             self.submit_bio(open.id, BioEnd::MappingEnds);
+            // As the reviewer put it: the folio is in no bio any more (`cur_folio_in_bio`).
+            if submission == ReadSubmission::BoundaryFlag && !self.counts_whole_folios() {
+                fill.submitted = Bytes::ZERO;
+            }
         }
         at
     }
@@ -422,7 +411,7 @@ impl<E: Env> World<E> {
         }
         let unread = fill.folios.get(fill.next..).unwrap_or_default();
         for (nth, folio) in unread.iter().enumerate() {
-            let begun = nth == 0 && !fill.submitted.is_zero();
+            let begun = nth == 0 && fill.begun;
             if begun || !fill.readahead {
                 self.end_filling(*folio, if begun { fill.submitted } else { Bytes::ZERO });
             } else {
@@ -441,7 +430,9 @@ impl<E: Env> World<E> {
     ) -> Pos {
         let folio = fill.folios[fill.next];
         let whole = self.folio_range(folio);
+        self.require(self.has(folio, FolioFlags::LOCKED), 34, from);
         self.ensure_state(folio);
+        fill.begun = true;
         let mut end = stop.min(whole.end());
         let mut at = from;
         if mapping.source().kind == MapType::Inline {
@@ -465,7 +456,7 @@ impl<E: Env> World<E> {
                 self.zero_run(folio, run, source.kind.code());
                 continue;
             };
-            if fill.submitted.is_zero() {
+            if fill.submitted.is_zero() && self.counts_whole_folios() {
                 let pending = self.state(folio).map_or(Bytes::ZERO, |state| state.read_pending);
                 self.require(pending.is_zero(), 7, run.start());
                 self.set_read_pending(folio, whole.len());
@@ -476,6 +467,7 @@ impl<E: Env> World<E> {
         }
         if end == whole.end() {
             self.end_filling(folio, core::mem::take(&mut fill.submitted));
+            fill.begun = false;
             fill.next += 1;
         }
         end
@@ -487,8 +479,28 @@ impl<E: Env> World<E> {
             let pending = self.state(folio).map_or(Bytes::ZERO, |state| state.read_pending);
             self.require(pending.is_zero(), 8, whole.start());
             self.end_folio_read(folio);
-        } else if self.state(folio).is_some() && submitted < whole.len() {
+        } else if self.counts_whole_folios()
+            && self.state(folio).is_some()
+            && submitted < whole.len()
+        {
             self.read_bytes_done(folio, whole.len() - submitted);
+        }
+    }
+    /// Whether a folio's read begins with all its bytes pending, so that whoever fills it ends it.
+    fn counts_whole_folios(&self) -> bool {
+        self.behaviours().read_pending == ReadPending::FolioSize
+    }
+    /// What completion will take off for a range: counted before the bio of the range before it is
+    /// sent, which could be the last one otherwise. `joined`: the range made a piece of that bio
+    /// longer.
+    fn expect_read(&mut self, folio: FolioId, len: Bytes, joined: bool) {
+        let pending = self.state(folio).map_or(Bytes::ZERO, |state| state.read_pending);
+        match self.behaviours().read_pending {
+            ReadPending::Segments if !joined => {
+                self.set_read_pending(folio, pending + Bytes::new(1));
+            }
+            ReadPending::Additive => self.set_read_pending(folio, pending + len),
+            ReadPending::Segments | ReadPending::FolioSize => {}
         }
     }
     fn zero_run(&mut self, folio: FolioId, run: FileRange, kind: u64) {
@@ -504,17 +516,22 @@ impl<E: Env> World<E> {
         let offset = Offset::ZERO + run.start().since(self.folio_pos(folio));
         let args = [run.start().get(), run.len().get(), addr.get(), 0];
         if let Some(bio) = fill.open.take() {
+            let pieces = self.bio(bio.id).bio.segs.len();
             let joined = if self.bio(bio.id).bio.end() == addr {
                 self.add_to_bio(bio.id, folio, offset, run.len(), bio.capacity)
             } else {
                 Err(BioEnd::SectorGap)
             };
+            let longer = joined.is_ok() && self.bio(bio.id).bio.segs.len() == pieces;
+            self.expect_read(folio, run.len(), longer);
             let Err(why) = joined else {
                 self.step(Rule::ReadAdded, args);
                 fill.open = Some(bio);
                 return;
             };
             self.submit_bio(bio.id, why);
+        } else {
+            self.expect_read(folio, run.len(), false);
         }
         let head = BioHead { readahead: fill.readahead, ..self.read_head(folio) };
         let id = self.new_bio(head, addr, Purpose::ReadFolio);

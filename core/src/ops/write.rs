@@ -1,6 +1,6 @@
 //! Buffered write (`iomap_file_buffered_write`).
 
-use super::{inline, zero};
+use super::{inline, iter, zero};
 use crate::behaviour::{DirtyTracking, FirstAccess, WriteChunk};
 use crate::block::bio::{BioEnd, BioHead, BioState};
 use crate::cache::folio::FolioFlags;
@@ -50,7 +50,7 @@ pub(crate) async fn pwrite<E: Env>(
     loop {
         let rest = FileRange::between(at, range.end());
         let before = at;
-        let status = match cx.with(|world| world.begin(file, rest, Intent::Write)) {
+        let status = match iter::begin(cx, file, rest, Intent::Write, flags.nowait).await {
             Ok(mapping) => {
                 cx.reach(StopPoint::AfterBegin, rest.intersect(mapping.iomap.range)).await;
                 let status =

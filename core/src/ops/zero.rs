@@ -1,6 +1,7 @@
 //! Zeroing through the cache (`iomap_zero_range`): what a write beyond EOF leaves behind it must
 //! read as zero.
 
+use super::iter;
 use super::write::write_begin;
 use crate::cache::mapping::Tag;
 use crate::engine::{Cx, WriteFlags};
@@ -23,7 +24,7 @@ pub(crate) async fn zero_range<E: Env>(
     let mut at = range.start();
     while at < range.end() {
         let rest = FileRange::between(at, range.end());
-        let mapping = cx.with(|world| world.begin(file, rest, Intent::Zero))?;
+        let mapping = iter::begin(cx, file, rest, Intent::Zero, false).await?;
         let part = FileRange::between(at, at + mapping.left(at, rest.len()));
         let source = mapping.source().kind;
         if matches!(source, MapType::Hole | MapType::Unwritten) {

@@ -2,29 +2,24 @@
 //!
 //! Version 0 carries no promise. Every error names line, column and field.
 
-use super::raw::{self, Raw, RawDevice, RawExtent, RawFile, RawOp, RawQueue, RawSize, RawWorld};
+use super::raw::{self, Raw, RawDevice, RawOp, RawQueue, RawSize, RawWorld};
 use super::size::parse_size;
+use super::start::build_files;
 use super::{
-    Action, MAX_FILE, MAX_FILES, MAX_HELD, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp, StartExtent,
-    StartFile, Variant,
+    Action, MAX_FILE, MAX_HELD, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp, StartFile, Variant,
 };
 use crate::behaviour::{Behaviours, Profile};
 use crate::block::queue::QueueLimits;
 use crate::device::sim::Timing;
-use crate::fs::prealloc::Prealloc;
 use crate::geometry::Geometry;
-use crate::iomap::MapType;
 use crate::ops::readahead::ReadaheadLimits;
-use crate::units::{Bytes, DevAddr, FileId, FileRange, Nanos, Order, Pages, Pos, Sector};
-use std::collections::BTreeMap;
+use crate::units::{Bytes, FileId, FileRange, Nanos, Order, Pages, Pos};
 use std::ops::Range;
 use thiserror::Error;
 use toml::Spanned;
 
 /// Version that is read.
 pub const VERSION: i64 = 0;
-/// First sector of a file that says nothing about its place.
-const FIRST_SECTOR: u64 = 98_304;
 
 /// Why a scenario file cannot be used.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -40,7 +35,7 @@ pub struct ScenarioError {
     pub message: String,
 }
 
-type Place = Range<usize>;
+pub(super) type Place = Range<usize>;
 /// What is wrong, and where.
 pub(super) type Problem = (Place, String);
 
@@ -96,6 +91,7 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
         title: raw.title.clone(),
         geometry,
         readahead,
+        keep_going: raw.world.get_ref().keep_going,
         variants,
         files,
         device: raw.device.as_ref().map_or(Ok(Timing::Ram), build_device)?,
@@ -149,141 +145,6 @@ fn build_queue(raw: &RawQueue) -> Result<QueueLimits, Problem> {
     Ok(QueueLimits { bytes, ..QueueLimits::USUAL })
 }
 
-fn build_files(geometry: Geometry, raw: &Raw) -> Result<Vec<StartFile>, Problem> {
-    let mut files: Vec<StartFile> = Vec::new();
-    let mut next = Sector::new(FIRST_SECTOR).addr();
-    for file in raw.file.iter().map(Spanned::get_ref).filter(|file| file.device) {
-        let len = file.size.as_ref().map_or(Ok(Bytes::ZERO), size)?;
-        next = next.max(DevAddr::ZERO + len);
-    }
-    let mut device = Taken::default();
-    for entry in &raw.file {
-        let file = entry.get_ref();
-        let name = file.name.get_ref();
-        if files.len() == MAX_FILES {
-            return Err((entry.span(), format!("more than {MAX_FILES} files")));
-        }
-        if files.iter().any(|other| other.name == *name) {
-            return Err((file.name.span(), format!("two files are called `{name}`")));
-        }
-        let len = file.size.as_ref().map_or(Ok(Bytes::ZERO), size)?;
-        let fill = file.fill.as_ref().map_or(Ok(0), |fill| number("fill", fill, 0, 255))? as u8;
-        let size = Pos::ZERO + len;
-        let extents = if file.memory {
-            if file.device || !file.extent.is_empty() || file.fill.is_some() {
-                let message = "a file in memory has no device, no extents and no fill".to_owned();
-                return Err((entry.span(), message));
-            }
-            Some(Vec::new())
-        } else if file.device {
-            if let Some(extent) = file.extent.first() {
-                return Err((extent.span(), "a file that is a device has no extents".to_owned()));
-            }
-            let block = geometry.block_size().get();
-            if !len.get().is_multiple_of(block) {
-                let place = file.size.as_ref().map_or_else(|| entry.span(), Spanned::span);
-                let message = format!(
-                    "a device of {} bytes is not a multiple of the block size {block}",
-                    len.get()
-                );
-                return Err((place, message));
-            }
-            device.take(DevAddr::ZERO.get(), len, entry.span(), "sectors of the device")?;
-            None
-        } else if file.extent.is_empty() && !len.is_zero() {
-            let range = geometry.block_range(FileRange::between(Pos::ZERO, size));
-            let extent = StartExtent { range, state: MapType::Mapped, addr: next };
-            next += range.len();
-            device.take(extent.addr.get(), range.len(), entry.span(), "sectors of the device")?;
-            Some(vec![extent])
-        } else {
-            let mut blocks = Taken::default();
-            let mut all = Vec::new();
-            for entry in &file.extent {
-                let extent = build_extent(geometry, entry)?;
-                let (start, len) = (extent.range.start().get(), extent.range.len());
-                blocks.take(start, len, entry.span(), "blocks of the file")?;
-                device.take(extent.addr.get(), len, entry.span(), "sectors of the device")?;
-                all.push(extent);
-            }
-            Some(all)
-        };
-        let prealloc = build_prealloc(file)?;
-        let mut start = StartFile {
-            name: name.clone(),
-            size,
-            extents,
-            fill,
-            shared: false,
-            prealloc,
-            memory: file.memory,
-        };
-        if let Some(of) = &file.shares {
-            share(&mut files, file, of, &mut start)?;
-        }
-        files.push(start);
-    }
-    Ok(files)
-}
-
-/// A file starts as a copy of another that has the same blocks.
-fn share(
-    files: &mut [StartFile],
-    file: &RawFile,
-    of: &Spanned<String>,
-    start: &mut StartFile,
-) -> Result<(), Problem> {
-    if file.device || file.size.is_some() || file.fill.is_some() || !file.extent.is_empty() {
-        let message = "a file that shares has the size, the bytes and the extents of the other: \
-                       leave out `size`, `fill`, `extent` and `device`";
-        return Err((of.span(), message.to_owned()));
-    }
-    let other = files.iter_mut().find(|other| other.name == *of.get_ref());
-    let Some(other) = other.filter(|other| other.extents.is_some()) else {
-        let message = format!("no file `{}` with extents stands above", of.get_ref());
-        return Err((of.span(), message));
-    };
-    other.shared = true;
-    let StartFile { size, extents, fill, .. } = other.clone();
-    *start = StartFile { size, extents, fill, shared: true, ..start.clone() };
-    Ok(())
-}
-
-fn build_prealloc(file: &RawFile) -> Result<Prealloc, Problem> {
-    let Some(raw) = &file.prealloc else { return Ok(Prealloc::Off) };
-    match raw.get_ref() {
-        RawSize::Text(word) if word == "dynamic" => Ok(Prealloc::Dynamic),
-        RawSize::Text(word) if word == "off" => Ok(Prealloc::Off),
-        RawSize::Text(_) | RawSize::Number(_) => {
-            let len = size(raw).map_err(|(place, message)| {
-                (place, format!("{message}; `dynamic` and `off` are known, too"))
-            })?;
-            if len > MAX_FILE || len.is_zero() {
-                let message = format!("`prealloc` is {}: expected 1 B to {MAX_FILE}", len.get());
-                return Err((raw.span(), message));
-            }
-            Ok(Prealloc::Fixed(len))
-        }
-    }
-}
-
-/// Stretches that are in use: first byte to the byte behind the last.
-#[derive(Default)]
-struct Taken(BTreeMap<u64, u64>);
-
-impl Taken {
-    fn take(&mut self, start: u64, len: Bytes, place: Place, what: &str) -> Result<(), Problem> {
-        let end = start + len.get();
-        if self.0.range(..end).next_back().is_some_and(|(_, other)| *other > start) {
-            let message =
-                format!("these {what} are in use by another extent or file: choose others");
-            return Err((place, message));
-        }
-        self.0.insert(start, end);
-        Ok(())
-    }
-}
-
 /// Refuses a scenario whose files would need more memory than a run may have: what they hold at
 /// the start, and what is read and written of them.
 fn check_held(
@@ -318,32 +179,6 @@ fn check_held(
         }
     }
     Ok(())
-}
-
-fn build_extent(geometry: Geometry, entry: &Spanned<RawExtent>) -> Result<StartExtent, Problem> {
-    let raw = entry.get_ref();
-    let (at, len) = (size(&raw.at)?, size(&raw.len)?);
-    let block = geometry.block_size().get();
-    for (value, place) in [(at, raw.at.span()), (len, raw.len.span())] {
-        if !value.get().is_multiple_of(block) {
-            let message = format!("{} is not a multiple of the block size {block}", value.get());
-            return Err((place, message));
-        }
-    }
-    if len.is_zero() {
-        return Err((raw.len.span(), "an extent has one block at least".to_owned()));
-    }
-    let state = match raw.kind.get_ref().as_str() {
-        "mapped" => MapType::Mapped,
-        "unwritten" => MapType::Unwritten,
-        other => {
-            let message = format!("no extent type `{other}`: expected mapped or unwritten");
-            return Err((raw.kind.span(), message));
-        }
-    };
-    let sector = number("sector", &raw.sector, 0, 1 << 40)?;
-    let range = FileRange::between(Pos::ZERO + at, Pos::ZERO + at + len);
-    Ok(StartExtent { range, state, addr: Sector::new(sector).addr() })
 }
 
 fn push_ops(
@@ -457,7 +292,7 @@ fn find_file(files: &[StartFile], entry: &Spanned<RawOp>) -> Result<FileId, Prob
     Ok(FileId::new(at as u32))
 }
 
-fn size(raw: &Spanned<RawSize>) -> Result<Bytes, Problem> {
+pub(super) fn size(raw: &Spanned<RawSize>) -> Result<Bytes, Problem> {
     let parsed = match raw.get_ref() {
         RawSize::Number(n) => u64::try_from(*n).map(Bytes::new).map_err(|_| {
             format!("{n} is negative: expected a size such as 4096, \"64k\" or \"2 MiB\"")
@@ -470,7 +305,7 @@ fn size(raw: &Spanned<RawSize>) -> Result<Bytes, Problem> {
     within.map_err(|message| (raw.span(), message))
 }
 
-fn number(name: &str, raw: &Spanned<i64>, min: u64, max: u64) -> Result<u64, Problem> {
+pub(super) fn number(name: &str, raw: &Spanned<i64>, min: u64, max: u64) -> Result<u64, Problem> {
     let value = *raw.get_ref();
     u64::try_from(value)
         .ok()

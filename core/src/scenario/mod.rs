@@ -6,6 +6,7 @@ pub mod fit;
 mod raw;
 pub mod run;
 pub mod size;
+mod start;
 
 use crate::behaviour::Behaviours;
 use crate::block::queue::QueueLimits;
@@ -37,6 +38,18 @@ pub struct StartExtent {
     pub addr: DevAddr,
 }
 
+/// What keeps the records of a file.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum FileSystem {
+    /// A list of extents.
+    #[default]
+    Extents,
+    /// Arrays of pointers, each right before the data that it is for.
+    Ext2,
+    /// Nothing: no device stands behind it.
+    Memory,
+}
+
 /// A file at the start.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StartFile {
@@ -44,6 +57,8 @@ pub struct StartFile {
     pub name: String,
     /// Its size.
     pub size: Pos,
+    /// What keeps its records.
+    pub fs: FileSystem,
     /// Its extents; none for a file that is a device.
     pub extents: Option<Vec<StartExtent>>,
     /// The byte that its blocks hold.
@@ -52,8 +67,6 @@ pub struct StartFile {
     pub shared: bool,
     /// How much a write at EOF reserves.
     pub prealloc: Prealloc,
-    /// No device stands behind it.
-    pub memory: bool,
 }
 
 impl StartFile {
@@ -126,6 +139,8 @@ pub struct Scenario {
     pub geometry: Geometry,
     /// Largest readahead window; none = a miss reads one folio.
     pub readahead: Bytes,
+    /// A broken invariant is shown and stops nothing.
+    pub keep_going: bool,
     /// Settings to run it with: one at least, two to compare.
     pub variants: Vec<Variant>,
     /// Files at the start.

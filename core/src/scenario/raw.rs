@@ -29,6 +29,7 @@ pub(super) struct RawWorld {
     pub(super) block_size: Spanned<RawSize>,
     pub(super) max_folio_order: Spanned<i64>,
     pub(super) readahead: Option<Spanned<RawSize>>,
+    pub(super) keep_going: bool,
 }
 
 pub(super) struct RawDevice {
@@ -54,6 +55,8 @@ pub(super) struct RawFile {
     pub(super) device: bool,
     pub(super) memory: bool,
     pub(super) fill: Option<Spanned<i64>>,
+    pub(super) fs: Option<Spanned<String>>,
+    pub(super) sector: Option<Spanned<i64>>,
     pub(super) extent: Vec<Spanned<RawExtent>>,
     pub(super) shares: Option<Spanned<String>>,
     pub(super) prealloc: Option<Spanned<RawSize>>,
@@ -110,7 +113,7 @@ pub(super) fn read(text: &str) -> Result<Raw, Problem> {
     })
 }
 
-const WORLD: [&str; 4] = ["page_size", "block_size", "max_folio_order", "readahead"];
+const WORLD: [&str; 5] = ["page_size", "block_size", "max_folio_order", "readahead", "keep_going"];
 
 type Span = core::ops::Range<usize>;
 
@@ -121,6 +124,7 @@ fn world_of(span: Span, table: &DeTable<'_>) -> Result<RawWorld, Problem> {
         block_size: fields.need("block_size", size)?,
         max_folio_order: fields.need("max_folio_order", integer)?,
         readahead: fields.may("readahead", size)?,
+        keep_going: fields.may("keep_going", boolean)?.is_some_and(Spanned::into_inner),
     })
 }
 
@@ -150,7 +154,9 @@ fn variant_of(span: Span, table: &DeTable<'_>) -> Result<RawVariant, Problem> {
 }
 
 fn file_of(span: Span, table: &DeTable<'_>) -> Result<RawFile, Problem> {
-    let known = ["name", "size", "device", "memory", "fill", "extent", "shares", "prealloc"];
+    let known = [
+        "name", "size", "device", "memory", "fill", "fs", "sector", "extent", "shares", "prealloc",
+    ];
     let fields = Fields::new(span, table, &known)?;
     Ok(RawFile {
         name: fields.need("name", string)?,
@@ -158,6 +164,8 @@ fn file_of(span: Span, table: &DeTable<'_>) -> Result<RawFile, Problem> {
         device: fields.may("device", boolean)?.is_some_and(Spanned::into_inner),
         memory: fields.may("memory", boolean)?.is_some_and(Spanned::into_inner),
         fill: fields.may("fill", integer)?,
+        fs: fields.may("fs", string)?,
+        sector: fields.may("sector", integer)?,
         extent: fields.list("extent", extent_of)?,
         shares: fields.may("shares", string)?,
         prealloc: fields.may("prealloc", size)?,

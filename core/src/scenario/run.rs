@@ -1,6 +1,6 @@
 //! A scenario as a run on a simulated device.
 
-use super::{Action, Scenario, ScenarioOp, StartFile, Variant};
+use super::{Action, FileSystem, Scenario, ScenarioOp, StartFile, Variant};
 use crate::cache::frame_alloc::FramePolicy;
 use crate::counters::Counters;
 use crate::device::sim::{Sim, peek_bytes};
@@ -9,6 +9,7 @@ use crate::engine::{Engine, ReadFlags, Stuck, WriteFlags, drive};
 use crate::frames::{Discard, Fill, HeapFrames};
 use crate::fs::blockdev::BlockDev;
 use crate::fs::extents::Extents;
+use crate::fs::indirect::Indirect;
 use crate::fs::{Provider, SpaceAllocator};
 use crate::geometry::Geometry;
 use crate::ops::OpResult;
@@ -90,6 +91,9 @@ fn run_and_look<S: Sink, T>(
     };
     let engine: Engine<Simulated<S>> =
         Engine::new(config, HeapFrames::new(geometry.page_size()), sink);
+    if scenario.keep_going {
+        engine.keep_going();
+    }
     for file in &scenario.files {
         let provider = start_file(geometry, file, sim.store_mut());
         engine.open(file.size, provider);
@@ -112,7 +116,7 @@ fn run_and_look<S: Sink, T>(
 }
 
 fn start_file(geometry: Geometry, file: &StartFile, store: &mut Store) -> Provider {
-    if file.memory {
+    if file.fs == FileSystem::Memory {
         return Provider::Memory;
     }
     let Some(extents) = &file.extents else {
@@ -131,7 +135,15 @@ fn start_file(geometry: Geometry, file: &StartFile, store: &mut Store) -> Provid
             fill(store, extent.addr, held.len(), file.fill);
         }
     }
-    Provider::Extents(fs)
+    match file.fs {
+        FileSystem::Extents | FileSystem::Memory => Provider::Extents(fs),
+        FileSystem::Ext2 => {
+            let first = extents.first().map_or(DevAddr::ZERO, |extent| extent.addr);
+            let len = file.size.since(Pos::ZERO);
+            let (fs, _) = Indirect::written(geometry, len, first).expect("it fitted when read");
+            Provider::Indirect(fs)
+        }
+    }
 }
 
 fn fill(store: &mut Store, at: DevAddr, len: Bytes, byte: u8) {

@@ -43,7 +43,10 @@ pub fn block_events(geometry: Geometry, recording: &Recording) -> Vec<String> {
             Rule::RequestInserted => format!("rq_insert {}", request(first)),
             Rule::RequestIssued => format!("rq_issue {}", request(first)),
             Rule::RequestCompleted => format!("rq_complete {}", request(first)),
-            Rule::ReadEnds => format!("read of {first:#x} ends, uptodate {second}"),
+            Rule::ReadEnds => {
+                let who = step.context.name();
+                format!("read of {first:#x} ends in {who}, uptodate {second}")
+            }
             _ => continue,
         });
     }

@@ -12,6 +12,7 @@ use folioscope_core::engine::{Engine, ReadFlags, WriteFlags, drive};
 use folioscope_core::frames::{Fill, HeapFrames};
 use folioscope_core::fs::blockdev::BlockDev;
 use folioscope_core::fs::extents::Extents;
+use folioscope_core::fs::indirect::Indirect;
 use folioscope_core::fs::inline::InlineData;
 use folioscope_core::fs::{Provider, SpaceAllocator};
 use folioscope_core::geometry::Geometry;
@@ -51,6 +52,9 @@ pub enum Kind {
     Shared,
     /// As `Extents`, and bios go through a request queue.
     Queued,
+    /// Blocks behind arrays of pointers, some of which are there and not in memory; bios go through
+    /// a request queue.
+    Indirect,
 }
 
 /// Bytes that a file of [`Kind::Shared`] starts with.
@@ -84,13 +88,22 @@ impl<S: Sink> Rig<S> {
             frames: FramePolicy::Scattered,
             space: SpaceAllocator::new(DevAddr::new(1 << 20), None),
             readahead: ReadaheadLimits { window: Pages::new(4), io: Pages::new(8) },
-            queue: (kind == Kind::Queued).then_some(QueueLimits::USUAL),
+            queue: matches!(kind, Kind::Queued | Kind::Indirect).then_some(QueueLimits::USUAL),
         };
         let engine = Engine::new(config, HeapFrames::new(geometry.page_size()), sink);
         let mut sim = Sim::new(timing);
         let mut size = Pos::ZERO;
         let provider = match kind {
             Kind::Extents | Kind::Queued => Provider::Extents(Extents::new(geometry)),
+            Kind::Indirect => {
+                let mut fs = Indirect::new(geometry);
+                let block = geometry.block_size().get();
+                for (block_of_file, at) in [(12, 4096), (20, 8192), (20, 12288)] {
+                    let pos = Pos::new(block_of_file * block);
+                    fs.place_array(pos, DevAddr::new(at * block), false);
+                }
+                Provider::Indirect(fs)
+            }
             Kind::BlockDev => Provider::BlockDev(BlockDev::new(Bytes::new(1 << 20))),
             Kind::Stuffed => {
                 let mut fs = Extents::new(geometry);

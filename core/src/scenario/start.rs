@@ -1,0 +1,224 @@
+//! The files of a scenario at its start: what they hold, and where it lies on the device.
+
+use super::file::{Place, Problem, number, size};
+use super::raw::{Raw, RawExtent, RawFile, RawSize};
+use super::{FileSystem, MAX_FILE, MAX_FILES, StartExtent, StartFile};
+use crate::fs::extent_map::Extent;
+use crate::fs::indirect::Indirect;
+use crate::fs::prealloc::Prealloc;
+use crate::geometry::Geometry;
+use crate::iomap::MapType;
+use crate::units::{BlockNo, Bytes, DevAddr, FileRange, Offset, Pos, Sector};
+use std::collections::BTreeMap;
+use toml::Spanned;
+
+/// First sector of a file that says nothing about its place.
+const FIRST_SECTOR: u64 = 98_304;
+const SECTORS: &str = "sectors of the device";
+
+pub(super) fn build_files(geometry: Geometry, raw: &Raw) -> Result<Vec<StartFile>, Problem> {
+    let mut files: Vec<StartFile> = Vec::new();
+    let mut next = Sector::new(FIRST_SECTOR).addr();
+    for file in raw.file.iter().map(Spanned::get_ref).filter(|file| file.device) {
+        let len = file.size.as_ref().map_or(Ok(Bytes::ZERO), size)?;
+        next = next.max(DevAddr::ZERO + len);
+    }
+    let mut device = Taken::default();
+    for entry in &raw.file {
+        let file = entry.get_ref();
+        let name = file.name.get_ref();
+        if files.len() == MAX_FILES {
+            return Err((entry.span(), format!("more than {MAX_FILES} files")));
+        }
+        if files.iter().any(|other| other.name == *name) {
+            return Err((file.name.span(), format!("two files are called `{name}`")));
+        }
+        let len = file.size.as_ref().map_or(Ok(Bytes::ZERO), size)?;
+        let fill = file.fill.as_ref().map_or(Ok(0), |fill| number("fill", fill, 0, 255))? as u8;
+        let size = Pos::ZERO + len;
+        let fs = build_fs(file)?;
+        if let Some(sector) = &file.sector {
+            next = Sector::new(number("sector", sector, 0, 1 << 40)?).addr();
+        }
+        let extents = if fs == FileSystem::Memory {
+            if file.device || !file.extent.is_empty() || file.fill.is_some() {
+                let message = "a file in memory has no device, no extents and no fill".to_owned();
+                return Err((entry.span(), message));
+            }
+            Some(Vec::new())
+        } else if file.device {
+            if let Some(extent) = file.extent.first() {
+                return Err((extent.span(), "a file that is a device has no extents".to_owned()));
+            }
+            let block = geometry.block_size().get();
+            if !len.get().is_multiple_of(block) {
+                let place = file.size.as_ref().map_or_else(|| entry.span(), Spanned::span);
+                let message = format!(
+                    "a device of {} bytes is not a multiple of the block size {block}",
+                    len.get()
+                );
+                return Err((place, message));
+            }
+            device.take(DevAddr::ZERO.get(), len, entry.span(), SECTORS)?;
+            None
+        } else if fs == FileSystem::Ext2 {
+            let too_large = |_| {
+                let block = geometry.block_size();
+                let message = format!("{len} are more than ext2 reaches with blocks of {block}");
+                (file.size.as_ref().map_or_else(|| entry.span(), Spanned::span), message)
+            };
+            let (ext2, end) = Indirect::written(geometry, len, next).map_err(too_large)?;
+            device.take(next.get(), Bytes::new(end.get() - next.get()), entry.span(), SECTORS)?;
+            next = end;
+            Some(
+                ext2.map().iter().map(|(at, extent)| start_extent(geometry, at, &extent)).collect(),
+            )
+        } else if file.extent.is_empty() && !len.is_zero() {
+            let range = geometry.block_range(FileRange::between(Pos::ZERO, size));
+            let extent = StartExtent { range, state: MapType::Mapped, addr: next };
+            next += range.len();
+            device.take(extent.addr.get(), range.len(), entry.span(), SECTORS)?;
+            Some(vec![extent])
+        } else {
+            let mut blocks = Taken::default();
+            let mut all = Vec::new();
+            for entry in &file.extent {
+                let extent = build_extent(geometry, entry)?;
+                let (start, len) = (extent.range.start().get(), extent.range.len());
+                blocks.take(start, len, entry.span(), "blocks of the file")?;
+                device.take(extent.addr.get(), len, entry.span(), SECTORS)?;
+                all.push(extent);
+            }
+            Some(all)
+        };
+        let prealloc = build_prealloc(file)?;
+        let mut start =
+            StartFile { name: name.clone(), size, fs, extents, fill, shared: false, prealloc };
+        if let Some(of) = &file.shares {
+            share(&mut files, file, of, &mut start)?;
+        }
+        files.push(start);
+    }
+    Ok(files)
+}
+
+/// What keeps the records of a file; refuses what it cannot have.
+fn build_fs(file: &RawFile) -> Result<FileSystem, Problem> {
+    if let Some(sector) = file.sector.as_ref().filter(|_| file.device || !file.extent.is_empty()) {
+        let message = "`sector` is for a file that is laid out in one go: give each extent its own";
+        return Err((sector.span(), message.to_owned()));
+    }
+    let Some(fs) = &file.fs else {
+        return Ok(if file.memory { FileSystem::Memory } else { FileSystem::Extents });
+    };
+    if file.device || file.memory {
+        let message = "a device, or a file in memory, has no file system: leave out `fs`";
+        return Err((fs.span(), message.to_owned()));
+    }
+    match fs.get_ref().as_str() {
+        "extents" => Ok(FileSystem::Extents),
+        "ext2" if file.shares.is_some() || file.prealloc.is_some() => {
+            let message = "a file of ext2 shares nothing and reserves nothing: leave out `shares` \
+                           and `prealloc`";
+            Err((fs.span(), message.to_owned()))
+        }
+        "ext2" if !file.extent.is_empty() => {
+            let message = "a file of ext2 is laid out as it would be written: leave out `extent`, \
+                           and say with `sector` where it begins";
+            Err((file.extent[0].span(), message.to_owned()))
+        }
+        "ext2" => Ok(FileSystem::Ext2),
+        other => Err((fs.span(), format!("no file system `{other}`: expected extents or ext2"))),
+    }
+}
+
+fn start_extent(geometry: Geometry, at: BlockNo, extent: &Extent) -> StartExtent {
+    let start = Pos::ZERO + geometry.block_offset(at).since(Offset::ZERO);
+    let range = FileRange::between(start, start + geometry.blocks_bytes(extent.len));
+    StartExtent { range, state: extent.state, addr: extent.addr.unwrap_or(DevAddr::ZERO) }
+}
+
+/// A file starts as a copy of another that has the same blocks.
+fn share(
+    files: &mut [StartFile],
+    file: &RawFile,
+    of: &Spanned<String>,
+    start: &mut StartFile,
+) -> Result<(), Problem> {
+    if file.device || file.size.is_some() || file.fill.is_some() || !file.extent.is_empty() {
+        let message = "a file that shares has the size, the bytes and the extents of the other: \
+                       leave out `size`, `fill`, `extent` and `device`";
+        return Err((of.span(), message.to_owned()));
+    }
+    let other = files.iter_mut().find(|other| other.name == *of.get_ref());
+    let lists = |other: &&mut StartFile| other.extents.is_some() && other.fs == FileSystem::Extents;
+    let Some(other) = other.filter(lists) else {
+        let message = format!("no file `{}` with extents stands above", of.get_ref());
+        return Err((of.span(), message));
+    };
+    other.shared = true;
+    let StartFile { size, extents, fill, .. } = other.clone();
+    *start = StartFile { size, extents, fill, shared: true, ..start.clone() };
+    Ok(())
+}
+
+fn build_prealloc(file: &RawFile) -> Result<Prealloc, Problem> {
+    let Some(raw) = &file.prealloc else { return Ok(Prealloc::Off) };
+    match raw.get_ref() {
+        RawSize::Text(word) if word == "dynamic" => Ok(Prealloc::Dynamic),
+        RawSize::Text(word) if word == "off" => Ok(Prealloc::Off),
+        RawSize::Text(_) | RawSize::Number(_) => {
+            let len = size(raw).map_err(|(place, message)| {
+                (place, format!("{message}; `dynamic` and `off` are known, too"))
+            })?;
+            if len > MAX_FILE || len.is_zero() {
+                let message = format!("`prealloc` is {}: expected 1 B to {MAX_FILE}", len.get());
+                return Err((raw.span(), message));
+            }
+            Ok(Prealloc::Fixed(len))
+        }
+    }
+}
+
+/// Stretches that are in use: first byte to the byte behind the last.
+#[derive(Default)]
+struct Taken(BTreeMap<u64, u64>);
+
+impl Taken {
+    fn take(&mut self, start: u64, len: Bytes, place: Place, what: &str) -> Result<(), Problem> {
+        let end = start + len.get();
+        if self.0.range(..end).next_back().is_some_and(|(_, other)| *other > start) {
+            let message =
+                format!("these {what} are in use by another extent or file: choose others");
+            return Err((place, message));
+        }
+        self.0.insert(start, end);
+        Ok(())
+    }
+}
+
+fn build_extent(geometry: Geometry, entry: &Spanned<RawExtent>) -> Result<StartExtent, Problem> {
+    let raw = entry.get_ref();
+    let (at, len) = (size(&raw.at)?, size(&raw.len)?);
+    let block = geometry.block_size().get();
+    for (value, place) in [(at, raw.at.span()), (len, raw.len.span())] {
+        if !value.get().is_multiple_of(block) {
+            let message = format!("{} is not a multiple of the block size {block}", value.get());
+            return Err((place, message));
+        }
+    }
+    if len.is_zero() {
+        return Err((raw.len.span(), "an extent has one block at least".to_owned()));
+    }
+    let state = match raw.kind.get_ref().as_str() {
+        "mapped" => MapType::Mapped,
+        "unwritten" => MapType::Unwritten,
+        other => {
+            let message = format!("no extent type `{other}`: expected mapped or unwritten");
+            return Err((raw.kind.span(), message));
+        }
+    };
+    let sector = number("sector", &raw.sector, 0, 1 << 40)?;
+    let range = FileRange::between(Pos::ZERO + at, Pos::ZERO + at + len);
+    Ok(StartExtent { range, state, addr: Sector::new(sector).addr() })
+}
