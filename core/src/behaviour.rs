@@ -156,6 +156,19 @@ switch! {
     }
 }
 
+switch! {
+    /// How the bytes of a folio whose write has not ended are counted while it is mapped.
+    WritePending {
+        /// Each block as it is added. The writeback mark is set after that, and what is to be sent
+        /// waits until the folio is unlocked (before 6.9).
+        PerBlock = "per-block",
+        /// Each range as it is added, and one more until all are (6.9).
+        Biased = "biased",
+        /// All of the folio at first; what was not added is taken off in the end (6.19).
+        FolioSize = "folio-size",
+    }
+}
+
 macro_rules! behaviours {
     ($($name:ident: $switch:ident,)*) => {
         /// One value for every switch.
@@ -205,6 +218,7 @@ behaviours! {
     plug_order: PlugOrder,
     mkwrite_dirt: MkwriteDirt,
     first_access: FirstAccess,
+    write_pending: WritePending,
 }
 
 /// How a profile is known.
@@ -249,6 +263,7 @@ const LINUX_5_15: Behaviours = Behaviours {
     plug_order: PlugOrder::Lifo,
     mkwrite_dirt: MkwriteDirt::WholeFolio,
     first_access: FirstAccess::None,
+    write_pending: WritePending::PerBlock,
 };
 /// Of kernels before iomap: what the switches say, and no more.
 const LINUX_3_15: Behaviours =
@@ -264,6 +279,7 @@ const LINUX_6_12: Behaviours = Behaviours {
     write_chunk: WriteChunk::MappingMax,
     readahead_rules: ReadaheadRules::FolioOrder,
     read_folio_step: ReadFolioStep::Mapping,
+    write_pending: WritePending::Biased,
     plug_order: PlugOrder::Fifo,
     ..LINUX_6_6
 };
@@ -272,8 +288,11 @@ const LINUX_6_18: Behaviours = Behaviours {
     readahead_rules: ReadaheadRules::WindowOrder,
     ..LINUX_6_12
 };
-const LINUX_7_3: Behaviours =
-    Behaviours { read_submission: ReadSubmission::BeforeNextMapping, ..LINUX_6_18 };
+const LINUX_7_3: Behaviours = Behaviours {
+    read_submission: ReadSubmission::BeforeNextMapping,
+    write_pending: WritePending::FolioSize,
+    ..LINUX_6_18
+};
 const NEXT: Behaviours = Behaviours {
     clear_rounding: ClearRounding::Inward,
     ioend_merge: IoendMerge::Private,

@@ -115,10 +115,11 @@ fn a_pending_read_goes_before_or_behind_the_metadata_of_the_next_mapping() {
 }
 
 #[test]
-fn every_profile_is_named_once_and_the_newest_differs_by_its_submission() {
+fn every_profile_is_named_once_and_the_newest_differs_by_its_reads_and_counts() {
     let newest = Profile::named("linux-7.3").expect("there is one");
     let usual = Profile::usual().behaviours;
     assert_eq!(newest.behaviours.read_submission, ReadSubmission::BeforeNextMapping);
-    let same = Behaviours { read_submission: usual.read_submission, ..newest.behaviours };
+    let (read_submission, write_pending) = (usual.read_submission, usual.write_pending);
+    let same = Behaviours { read_submission, write_pending, ..newest.behaviours };
     assert_eq!(same, usual);
 }
