@@ -171,6 +171,19 @@ switch! {
     }
 }
 
+switch! {
+    /// How the bytes of a folio whose write has not ended are counted while it is mapped.
+    WritePending {
+        /// Each block as it is added. The writeback mark is set after that, and what is to be sent
+        /// waits until the folio is unlocked (before 6.9).
+        PerBlock = "per-block",
+        /// Each range as it is added, and one more until all are (6.9).
+        Biased = "biased",
+        /// All of the folio at first; what was not added is taken off in the end (6.19).
+        FolioSize = "folio-size",
+    }
+}
+
 macro_rules! behaviours {
     ($($name:ident: $switch:ident,)*) => {
         /// One value for every switch.
@@ -221,6 +234,7 @@ behaviours! {
     plug_order: PlugOrder,
     mkwrite_dirt: MkwriteDirt,
     first_access: FirstAccess,
+    write_pending: WritePending,
 }
 
 /// How a profile is known.
@@ -266,6 +280,7 @@ const LINUX_5_15: Behaviours = Behaviours {
     plug_order: PlugOrder::Lifo,
     mkwrite_dirt: MkwriteDirt::WholeFolio,
     first_access: FirstAccess::None,
+    write_pending: WritePending::PerBlock,
 };
 /// Of kernels before iomap: what the switches say, and no more.
 const LINUX_3_15: Behaviours =
@@ -281,6 +296,7 @@ const LINUX_6_12: Behaviours = Behaviours {
     write_chunk: WriteChunk::MappingMax,
     readahead_rules: ReadaheadRules::FolioOrder,
     read_folio_step: ReadFolioStep::Mapping,
+    write_pending: WritePending::Biased,
     plug_order: PlugOrder::Fifo,
     ..LINUX_6_6
 };
@@ -292,6 +308,7 @@ const LINUX_6_18: Behaviours = Behaviours {
 const LINUX_7_3: Behaviours = Behaviours {
     read_submission: ReadSubmission::BeforeNextMapping,
     read_pending: ReadPending::FolioSize,
+    write_pending: WritePending::FolioSize,
     ..LINUX_6_18
 };
 const NEXT: Behaviours = Behaviours {

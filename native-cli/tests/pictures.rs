@@ -13,7 +13,7 @@ fn the_pictures_of_the_readme_are_the_renderers() {
             .expect("the program is built")
             .arg("render")
             .arg(assets.join("scenarios/sub-page-dirty-tracking.toml"))
-            .args(["--step", "43", "--format", "svg", "--theme", theme])
+            .args(["--step", "44", "--format", "svg", "--theme", theme])
             .args(["--lanes", "file,cache,mapping,bios,device"])
             .output()
             .expect("it runs");

@@ -3,6 +3,7 @@
 //! Numbers are those of ARCHITECTURE.md. Most are checked where the code relies on them
 //! (`World::require`); [`World::broken_invariants`] looks at the whole state between operations.
 
+use crate::behaviour::WritePending;
 use crate::cache::folio::FolioFlags;
 use crate::units::{FolioId, Pos};
 use crate::world::{Env, World};
@@ -59,7 +60,9 @@ impl<E: Env> World<E> {
             check(4, !settled || state.uptodate.all() == uptodate);
             let beyond = pos >= self.file(folio.file()).size;
             if self.tracks_blocks() {
-                check(5, dirty == state.dirty.any() || beyond);
+                // Before 6.9 a folio that could not be mapped keeps its bits.
+                let unmapped = !dirty && self.behaviours().write_pending == WritePending::PerBlock;
+                check(5, dirty == state.dirty.any() || beyond || unmapped);
             }
             let blocks = state.uptodate.len();
             let valid = (0..blocks).all(|at| !state.dirty.get(at) || state.uptodate.get(at));

@@ -226,6 +226,8 @@ rules! {
     WouldSleep = 117, Delta, "balance_dirty_pages", "too much is dirty: the write at {0x} sleeps before it dirties more";
     /// A write that may not wait would have to.
     MayNotSleep = 118, Delta, "balance_dirty_pages", "too much is dirty, and the write at {0x} may not sleep: EAGAIN";
+    /// A folio goes under writeback: before it is mapped, or since all of it is (before 6.9).
+    WritebackStarts = 119, Function, "folio_start_writeback", "the folio at {0x} goes under writeback, bytes pending: {1}";
     /// A copy into a file without a device.
     KeptInMemory = 114, Function, "shmem_write_end", "{1b} are in the folio at {0x}, the rest of it is zero: dirty for ever, and never written back";
     /// Files of the world are opened.

@@ -1,9 +1,9 @@
 //! Writeback of one folio: EOF, which of its blocks to write, and the end of its writeback
 //! (`iomap_writeback_folio`).
 
-use super::Ctx;
 use super::ioend::write_piece;
-use crate::behaviour::DirtyTracking;
+use super::{Ctx, send_ioend};
+use crate::behaviour::{DirtyTracking, WritePending};
 use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
 use crate::cache::mapping::Tag;
@@ -35,26 +35,16 @@ pub(super) async fn writeback_folio<E: Env>(
         return Ok(());
     };
     cx.reach(StopPoint::WbEofChecked, whole).await;
-    let stateful = cx.with(|world| world.start_writeback(id, end));
+    cx.with(|world| world.start_writeback(id, end));
     let mut submitted = Bytes::ZERO;
     let result = write_runs(cx, ctx, id, end, &mut submitted).await;
     if !submitted.is_zero() {
         ctx.folios += 1;
     }
-    cx.with(|world| {
-        world.clear_dirty_bits(id, end);
-        if let Err(errno) = result {
-            world.record_error(world.folios.at(id).file(), whole.start(), errno);
-        }
-        if stateful {
-            if submitted < whole.len() {
-                world.write_bytes_done(id, whole.len() - submitted);
-            }
-        } else if submitted.is_zero() {
-            world.end_writeback(id);
-        }
-        world.unlock(id);
-    });
+    cx.with(|world| world.finish_mapping(id, end, submitted, result));
+    for (bio, why) in core::mem::take(&mut ctx.queued) {
+        send_ioend(cx, bio, why, result).await;
+    }
     cx.reach(StopPoint::WbFolioDone, whole).await;
     result
 }
@@ -93,14 +83,46 @@ impl<E: Env> World<E> {
         self.step(Rule::WritebackFolio, [whole.start().get(), whole.len().get(), 0, 0]);
         whole
     }
-    /// The folio goes under writeback; whether it has block state.
-    fn start_writeback(&mut self, id: FolioId, end: Pos) -> bool {
-        let stateful = self.folio_blocks(id) > 1;
-        if stateful {
+    /// The folio is mapped next: it goes under writeback now, or before 6.9 once it is mapped.
+    fn start_writeback(&mut self, id: FolioId, end: Pos) {
+        if self.folio_blocks(id) > 1 {
             self.prepare_state(id, end);
+            self.start_pending(id);
         }
-        self.set_writeback(id);
-        stateful
+        if self.behaviours().write_pending != WritePending::PerBlock {
+            self.set_writeback(id);
+            self.say_writeback_starts(id);
+        }
+    }
+    /// All that must be written of a folio was added, or mapping failed: it is clean and unlocked.
+    fn finish_mapping(
+        &mut self,
+        id: FolioId,
+        end: Pos,
+        submitted: Bytes,
+        result: Result<(), Errno>,
+    ) {
+        let late = self.behaviours().write_pending == WritePending::PerBlock;
+        // Before 6.9 a folio that nothing could be added of stays as it is, dirty bits and all.
+        let untouched = late && submitted.is_zero() && result.is_err();
+        if !untouched {
+            self.clear_dirty_bits(id, end);
+            if late {
+                self.set_writeback(id);
+                self.unlock(id);
+                self.say_writeback_starts(id);
+            }
+        }
+        if let Err(errno) = result {
+            let start = self.folio_pos(id);
+            self.record_error(self.folios.at(id).file(), start, errno);
+        }
+        if !untouched {
+            self.end_pending(id, submitted);
+        }
+        if !late || untouched {
+            self.unlock(id);
+        }
     }
     /// The dirty mark goes before the I/O, so that a write from now on counts again
     /// (`folio_clear_dirty_for_io`).
@@ -131,7 +153,6 @@ impl<E: Env> World<E> {
     }
     fn prepare_state(&mut self, id: FolioId, end: Pos) {
         let start = self.folio_pos(id);
-        let size = self.folio_size(id);
         let fresh = self.state(id).is_none();
         self.ensure_state(id);
         if fresh {
@@ -139,9 +160,6 @@ impl<E: Env> World<E> {
             self.set_blocks(id, Half::Asked, blocks, true);
             self.set_blocks(id, Half::Dirty, blocks, self.tracks_blocks());
         }
-        let pending = self.state(id).map(|state| state.write_pending);
-        self.require(pending == Some(Bytes::ZERO), 24, start);
-        self.set_write_pending(id, size);
     }
     fn set_writeback(&mut self, id: FolioId) {
         let start = self.folio_pos(id);
@@ -151,6 +169,10 @@ impl<E: Env> World<E> {
         let folio = self.folios.at(id);
         let (file, index) = (folio.file(), folio.index);
         self.file_mut(file).mapping.set_tag(Tag::Writeback, index, true);
+    }
+    fn say_writeback_starts(&mut self, id: FolioId) {
+        let pending = self.state(id).map_or(0, |state| state.write_pending.get());
+        self.step(Rule::WritebackStarts, [self.folio_pos(id).get(), pending, 0, 0]);
     }
     /// The next run to be written from block `from` on, and the block behind it.
     fn take_run(&mut self, id: FolioId, from: u32, end: Pos) -> Option<(FileRange, u32)> {

@@ -1,7 +1,7 @@
 //! Ioends: runs of file bytes in writeback, one bio each (`iomap_add_to_ioend`).
 
 use super::{Ctx, SyncMode};
-use crate::behaviour::IoSizeClamp;
+use crate::behaviour::{IoSizeClamp, WritePending};
 use crate::block::bio::{BioEnd, BioHead, BioOp, MAX_BYTES, MAX_VECS};
 use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
@@ -136,9 +136,14 @@ impl<E: Env> World<E> {
             ctx.open = None;
             let bio = &self.bio(open).bio;
             let range = FileRange::between(bio.pos, bio.pos + bio.len);
+            if self.behaviours().write_pending == WritePending::PerBlock {
+                ctx.queued.push((open, why));
+                return Err((why, None));
+            }
             self.submit_bio(open, why);
             return Err((why, Some(range)));
         }
+        self.add_pending(id, piece.len());
         self.count_clean(id, piece);
         self.grow_io_size(open, piece.len(), end);
         let args = [piece.start().get(), piece.len().get(), addr.get(), 0];
@@ -175,6 +180,7 @@ impl<E: Env> World<E> {
         let offset = Offset::ZERO + piece.start().since(self.folio_pos(id));
         self.add_to_bio(bio, id, offset, piece.len(), MAX_VECS)
             .expect("an empty bio takes one piece");
+        self.add_pending(id, piece.len());
         ctx.open = Some(bio);
         ctx.folios = 0;
         self.grow_io_size(bio, piece.len(), end);

@@ -3,6 +3,7 @@
 mod folio;
 mod ioend;
 pub mod merge;
+mod pending;
 
 use crate::block::bio::BioEnd;
 use crate::cache::folio::FolioFlags;
@@ -38,12 +39,14 @@ pub(crate) struct Walk {
 }
 
 /// A writeback that is under way (`iomap_writepage_ctx`).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Ctx {
     pub(crate) walk: Walk,
     /// The ioend that more may be added to, with the folios that it holds whole.
     pub(crate) open: Option<BioId>,
     pub(crate) folios: u32,
+    /// Ioends that end here and are sent once the folio is unlocked (before 6.9).
+    pub(crate) queued: Vec<(BioId, BioEnd)>,
 }
 
 /// Writes the dirty folios of a range in ascending order (`iomap_writepages` over
@@ -63,7 +66,7 @@ pub(crate) async fn write_some<E: Env>(
     let tag = if walk.mode == SyncMode::All { Tag::ToWrite } else { Tag::Dirty };
     let (mut index, end) = cx.with(|world| world.start_walk(&walk, cyclic));
     let mut goes_on = PageIndex::ZERO;
-    let mut ctx = Ctx { walk, open: None, folios: 0 };
+    let mut ctx = Ctx { walk, open: None, folios: 0, queued: Vec::new() };
     let mut result = Ok(());
     while let Some(folio) =
         cx.with(|world| world.file(walk.file).mapping.next_tagged(tag, index, end))
@@ -87,18 +90,8 @@ pub(crate) async fn write_some<E: Env>(
             break;
         }
     }
-    let sent = cx.with(|world| {
-        let open = ctx.open.take()?;
-        let bio = &world.bio(open).bio;
-        let range = FileRange::between(bio.pos, bio.pos + bio.len);
-        match result {
-            Ok(()) => world.submit_bio(open, BioEnd::LastRange),
-            Err(errno) => world.fail_bio(open, errno),
-        }
-        Some(range)
-    });
-    if let Some(range) = sent {
-        cx.reach(StopPoint::AfterWritebackSubmit, range).await;
+    if let Some(open) = ctx.open.take() {
+        send_ioend(cx, open, BioEnd::LastRange, result).await;
     }
     cx.with(|world| {
         let inode = world.file_mut(walk.file);
@@ -110,6 +103,20 @@ pub(crate) async fn write_some<E: Env>(
         }
     });
     result
+}
+
+/// Hands an ioend on; after an error it ends with that instead (`iomap_submit_ioend`).
+async fn send_ioend<E: Env>(cx: &Cx<'_, E>, id: BioId, why: BioEnd, result: Result<(), Errno>) {
+    let range = cx.with(|world| {
+        let bio = &world.bio(id).bio;
+        let range = FileRange::between(bio.pos, bio.pos + bio.len);
+        match result {
+            Ok(()) => world.submit_bio(id, why),
+            Err(errno) => world.fail_bio(id, errno),
+        }
+        range
+    });
+    cx.reach(StopPoint::AfterWritebackSubmit, range).await;
 }
 
 /// Whether a locked folio is to be written now; unlocks it if not. Waits for a writeback that is
