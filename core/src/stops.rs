@@ -5,7 +5,7 @@
 
 use crate::engine::Cx;
 use crate::units::{FileRange, Pos, TaskId};
-use crate::world::Env;
+use crate::world::{Env, World};
 use core::cell::{Cell, RefCell};
 use core::future::poll_fn;
 use core::task::Poll;
@@ -91,11 +91,12 @@ impl Stops {
 }
 
 impl<E: Env> Cx<'_, E> {
-    /// The task is at a point, with this range of a file.
-    pub(crate) async fn reach(&self, point: StopPoint, range: FileRange) {
+    /// The task is at a point; `range` says with which bytes of the file.
+    #[inline]
+    pub(crate) async fn reach(&self, point: StopPoint, range: impl FnOnce(&World<E>) -> FileRange) {
         let stops = &self.engine.stops;
         let task = self.caller.task;
-        if stops.any.get() && stops.catches(task, point, range) {
+        if stops.any.get() && stops.catches(task, point, self.with(|world| range(world))) {
             let released = || if stops.is_held(task) { Poll::Pending } else { Poll::Ready(()) };
             poll_fn(|_| released()).await;
         }

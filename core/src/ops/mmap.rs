@@ -162,8 +162,7 @@ async fn make_writable<E: Env>(
         if !lock_folio(cx, file, at, folio).await {
             continue;
         }
-        let whole = cx.with(|world| world.folio_range(folio));
-        cx.reach(StopPoint::FolioLocked, whole).await;
+        cx.reach(StopPoint::FolioLocked, |world| world.folio_range(folio)).await;
         wait_if_stable(cx, folio).await;
         let result = reserve_folio(cx, file, folio).await;
         return cx.with(|world| {

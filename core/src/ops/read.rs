@@ -142,8 +142,7 @@ pub(crate) async fn create_and_read<E: Env>(
     pos: Pos,
 ) -> Result<(), Errno> {
     let folio = cx.with(|world| world.create_for_read(file, pos))?;
-    let whole = cx.with(|world| world.folio_range(folio));
-    cx.reach(StopPoint::FolioLocked, whole).await;
+    cx.reach(StopPoint::FolioLocked, |world| world.folio_range(folio)).await;
     fill_one(cx, file, folio).await
 }
 

@@ -31,14 +31,15 @@ pub(crate) async fn pwrite<E: Env>(
         return Ok(Bytes::ZERO);
     }
     // What ends behind the largest file is written up to there (`generic_write_checks`).
-    let largest = cx.with(|world| world.geometry().max_file());
-    let range = FileRange::between(pos, range.end().min(largest));
-    if range.is_empty() {
-        return Err(Errno::FBig);
-    }
-    let range = cx.with(|world| world.file(file).provider.writable(range))?;
+    let (range, size) = cx.with(|world| {
+        let range = FileRange::between(pos, range.end().min(world.geometry().max_file()));
+        if range.is_empty() {
+            return Err(Errno::FBig);
+        }
+        let inode = world.file(file);
+        Ok((inode.provider.writable(range)?, inode.size))
+    })?;
     inline::unstuff(cx, file, range.end()).await?;
-    let size = cx.with(|world| world.file(file).size);
     if pos > size && flags.nowait {
         return Err(Errno::Again);
     }
@@ -52,7 +53,7 @@ pub(crate) async fn pwrite<E: Env>(
         let before = at;
         let status = match iter::begin(cx, file, rest, Intent::Write, flags.nowait).await {
             Ok(mapping) => {
-                cx.reach(StopPoint::AfterBegin, rest.intersect(mapping.iomap.range)).await;
+                cx.reach(StopPoint::AfterBegin, |_| rest.intersect(mapping.iomap.range)).await;
                 let status =
                     write_mapping(cx, file, &mapping, range, &mut at, (source, flags)).await;
                 cx.with(|world| world.end_mapping(file, &mapping, rest, at));
@@ -100,10 +101,10 @@ async fn write_mapping<E: Env>(
             break;
         }
         let bytes = cx.with(|world| {
+            world.balance_dirty(file, pos, flags.nowait)?;
             let offset = world.geometry().in_chunk(pos, chunk).since(Offset::ZERO);
-            (chunk - offset).min(shorter.take().unwrap_or(left)).min(in_mapping)
-        });
-        cx.with(|world| world.balance_dirty(file, pos, flags.nowait))?;
+            Ok((chunk - offset).min(shorter.take().unwrap_or(left)).min(in_mapping))
+        })?;
         let user = Offset::ZERO + pos.since(range.start());
         let present = source.fault_in(user, bytes);
         cx.with(|world| {
@@ -129,7 +130,7 @@ async fn write_mapping<E: Env>(
             }
             (part, copied)
         });
-        cx.reach(StopPoint::AfterCopy, part).await;
+        cx.reach(StopPoint::AfterCopy, |_| part).await;
         let accepted = cx.with(|world| {
             let offset = Offset::ZERO + pos.since(world.folio_pos(folio));
             if mapping.iomap.kind == MapType::Inline {
@@ -138,13 +139,13 @@ async fn write_mapping<E: Env>(
             }
             world.write_end(folio, offset, part.len(), copied)
         });
-        cx.reach(StopPoint::AfterWriteEnd, part).await;
+        cx.reach(StopPoint::AfterWriteEnd, |_| part).await;
         if accepted {
             cx.with(|world| {
                 world.count(Counter::AppWritten, copied.get());
                 world.grow(file, pos + copied);
             });
-            cx.reach(StopPoint::AfterSizeUpdate, part).await;
+            cx.reach(StopPoint::AfterSizeUpdate, |_| part).await;
         }
         cx.with(|world| world.unlock(folio));
         let (asked, accepted) = (part.len(), accepted && !copied.is_zero());
@@ -171,8 +172,7 @@ pub(crate) async fn write_begin<E: Env>(
     (bytes, flags): (Bytes, WriteFlags),
 ) -> Result<Option<FolioId>, Errno> {
     let folio = get_folio(cx, file, pos, bytes, flags).await?;
-    let whole = cx.with(|world| world.folio_range(folio));
-    cx.reach(StopPoint::FolioLocked, whole).await;
+    cx.reach(StopPoint::FolioLocked, |world| world.folio_range(folio)).await;
     if !cx.with(|world| world.file(file).provider.is_valid(&mapping.iomap)) {
         cx.with(|world| world.unlock(folio));
         return Ok(None);
@@ -218,9 +218,11 @@ pub(crate) async fn get_folio<E: Env>(
         if !locked && !lock_folio(cx, file, index, folio).await {
             continue;
         }
-        if cx.with(|world| world.behaviours().first_access) == FirstAccess::InitBeforeVisible {
-            cx.with(|world| world.mark_accessed(folio));
-        }
+        cx.with(|world| {
+            if world.behaviours().first_access == FirstAccess::InitBeforeVisible {
+                world.mark_accessed(folio);
+            }
+        });
         wait_if_stable(cx, folio).await;
         cx.with(|world| {
             if !flags.dontcache {

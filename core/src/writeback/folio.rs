@@ -29,12 +29,12 @@ pub(super) async fn writeback_folio<E: Env>(
     id: FolioId,
 ) -> Result<(), Errno> {
     let whole = cx.with(|world| world.take_folio(id));
-    cx.reach(StopPoint::WbFolioLocked, whole).await;
+    cx.reach(StopPoint::WbFolioLocked, |_| whole).await;
     let Eof::At(end) = cx.with(|world| world.handle_eof(id)) else {
         cx.with(|world| world.unlock(id));
         return Ok(());
     };
-    cx.reach(StopPoint::WbEofChecked, whole).await;
+    cx.reach(StopPoint::WbEofChecked, |_| whole).await;
     cx.with(|world| world.start_writeback(id, end));
     let mut submitted = Bytes::ZERO;
     let result = write_runs(cx, ctx, id, end, &mut submitted).await;
@@ -45,7 +45,7 @@ pub(super) async fn writeback_folio<E: Env>(
     for (bio, why) in core::mem::take(&mut ctx.queued) {
         send_ioend(cx, bio, why, result).await;
     }
-    cx.reach(StopPoint::WbFolioDone, whole).await;
+    cx.reach(StopPoint::WbFolioDone, |_| whole).await;
     result
 }
 

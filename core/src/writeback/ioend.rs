@@ -36,9 +36,9 @@ pub(super) async fn write_piece<E: Env>(
     run: FileRange,
     end: Pos,
 ) -> Result<Piece, Errno> {
-    cx.reach(StopPoint::BeforeMapBlocks, run).await;
+    cx.reach(StopPoint::BeforeMapBlocks, |_| run).await;
     let map = cx.with(|world| world.map_piece(ctx.walk.file, id, run))?;
-    cx.reach(StopPoint::AfterMapBlocks, run).await;
+    cx.reach(StopPoint::AfterMapBlocks, |_| run).await;
     let piece = run.intersect(map.range);
     let Some(addr) = map.addr_of(run.start()).filter(|_| map.kind != MapType::Hole) else {
         let args = [piece.start().get(), piece.len().get(), 0, 0];
@@ -47,7 +47,7 @@ pub(super) async fn write_piece<E: Env>(
     };
     if let Err((why, sent)) = cx.with(|world| world.join_ioend(ctx, id, piece, (&map, addr), end)) {
         if let Some(range) = sent {
-            cx.reach(StopPoint::AfterWritebackSubmit, range).await;
+            cx.reach(StopPoint::AfterWritebackSubmit, |_| range).await;
         }
         cx.with(|world| world.begin_ioend(ctx, id, piece, (&map, addr), (end, why)))?;
     }

@@ -116,7 +116,7 @@ async fn send_ioend<E: Env>(cx: &Cx<'_, E>, id: BioId, why: BioEnd, result: Resu
         }
         range
     });
-    cx.reach(StopPoint::AfterWritebackSubmit, range).await;
+    cx.reach(StopPoint::AfterWritebackSubmit, |_| range).await;
 }
 
 /// Whether a locked folio is to be written now; unlocks it if not. Waits for a writeback that is
