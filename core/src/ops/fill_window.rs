@@ -1,7 +1,7 @@
 //! What readahead decided is carried out: folios are made and handed to the file system to be read
 //! (`page_cache_ra_order`, `page_cache_ra_unbounded`).
 
-use super::read::read_batch;
+use super::fill::read_batch;
 use super::readahead::{Ask, ReadaheadLimits, pair};
 use crate::behaviour::ReadaheadRules;
 use crate::cache::folio::FolioFlags;

@@ -1,6 +1,7 @@
 //! Operations: what an application asks of the engine, each as a straight line like in the kernel.
 
 pub mod advise;
+mod fill;
 mod fill_window;
 pub(crate) mod inline;
 mod iter;

@@ -1,10 +1,8 @@
 //! Buffered read (`filemap_read`): from the cache, with readahead for what is missing.
 
+use super::fill::read_batch;
 use super::fill_window::{async_readahead, sync_readahead};
-use super::iter;
 use super::write::lock_folio;
-use crate::behaviour::{ReadFolioStep, ReadPending, ReadSubmission};
-use crate::block::bio::{BioEnd, BioHead, vecs_for};
 use crate::cache::folio::FolioFlags;
 use crate::cache::life::Insert;
 use crate::cache::policy::FolioPolicy;
@@ -12,11 +10,10 @@ use crate::counters::Counter;
 use crate::engine::{Cx, ReadFlags};
 use crate::errno::Errno;
 use crate::frames::{FrameStore, UserDest};
-use crate::iomap::{Intent, MapType, Mapping};
 use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
-use crate::units::{BioId, Bytes, DevAddr, FileId, FileRange, FolioId, Offset, PageIndex, Pos};
-use crate::world::{Env, Purpose, World};
+use crate::units::{Bytes, FileId, FileRange, FolioId, Offset, PageIndex, Pos};
+use crate::world::{Env, World};
 
 /// Most folios that are looked at together (`PAGEVEC_SIZE`).
 const BATCH: usize = 31;
@@ -238,48 +235,6 @@ pub(crate) async fn make_readable<E: Env>(
     }
 }
 
-/// A read bio that may still grow.
-struct OpenBio {
-    id: BioId,
-    capacity: usize,
-}
-
-/// How far a batch of folios has been read.
-struct Filling<'a> {
-    file: FileId,
-    folios: &'a [FolioId],
-    /// The folio now filled, and how many of its bytes were submitted.
-    next: usize,
-    submitted: Bytes,
-    /// Some of that folio was looked at.
-    begun: bool,
-    open: Option<OpenBio>,
-    readahead: bool,
-    /// One run of blocks, then the mapping is asked for again.
-    by_run: bool,
-}
-
-/// Fills locked folios that follow each other: what has data is read, the rest zeroed; whoever does
-/// the last part of a folio unlocks it (`iomap_readahead`, `iomap_read_folio`). Readahead holds its
-/// requests back (`read_pages`).
-pub(crate) async fn read_batch<E: Env>(
-    cx: &Cx<'_, E>,
-    file: FileId,
-    folios: &[FolioId],
-    readahead: bool,
-) {
-    let started = cx.with(|world| world.start_filling(file, folios, readahead));
-    let Some((mut fill, mut at, end)) = started else { return };
-    let plugged = readahead && cx.plug();
-    while at < end {
-        let rest = FileRange::between(at, end);
-        let Ok(mapping) = iter::begin(cx, file, rest, Intent::Read, false).await else { break };
-        at = cx.with(|world| world.fill_mapping(&mut fill, &mapping, at, end));
-    }
-    cx.with(|world| world.finish_filling(fill));
-    cx.unplug(plugged);
-}
-
 impl<E: Env> World<E> {
     fn is_locked_at(&self, file: FileId, index: PageIndex, folio: FolioId) -> bool {
         self.file(file).mapping.find(index) == Some(folio) && self.has(folio, FolioFlags::LOCKED)
@@ -351,197 +306,5 @@ impl<E: Env> World<E> {
         let copied = dest.copy_out(Offset::ZERO + done, from);
         self.step(Rule::CopiedOut, [wanted.start().get(), copied.get(), 0, 0]);
         (wanted.len(), copied)
-    }
-    /// Folios are locked to be filled; where that starts, and where it ends.
-    fn start_filling<'a>(
-        &mut self,
-        file: FileId,
-        folios: &'a [FolioId],
-        readahead: bool,
-    ) -> Option<(Filling<'a>, Pos, Pos)> {
-        let start = self.folio_pos(*folios.first()?);
-        let end = self.folio_range(*folios.last()?).end();
-        let pages = end.since(start).get() / self.geometry().page_size().get();
-        self.step(Rule::FoliosToRead, [pages, u64::from(readahead), 0, 0]);
-        let by_run = !readahead && self.behaviours().read_folio_step == ReadFolioStep::Run;
-        let (submitted, begun, open) = (Bytes::ZERO, false, None);
-        let fill = Filling { file, folios, next: 0, submitted, begun, open, readahead, by_run };
-        Some((fill, start, end))
-    }
-    /// Fills what one mapping covers; where it goes on.
-    fn fill_mapping(
-        &mut self,
-        fill: &mut Filling<'_>,
-        mapping: &Mapping,
-        from: Pos,
-        end: Pos,
-    ) -> Pos {
-        let stop = from + mapping.left(from, FileRange::between(from, end).len());
-        let mut at = from;
-        while at < stop {
-            at = self.fill_from(fill, mapping, at, stop);
-            if fill.by_run {
-                break;
-            }
-        }
-        let submission = self.behaviours().read_submission;
-        let sends = match submission {
-            ReadSubmission::BeforeNextMapping => true,
-            ReadSubmission::BoundaryFlag => mapping.iomap.reads_next,
-            ReadSubmission::AtEnd | ReadSubmission::Immediate => false,
-        };
-        if sends
-            && at < end
-            && let Some(open) = fill.open.take()
-        {
-            self.submit_bio(open.id, BioEnd::MappingEnds);
-            // As the reviewer put it: the folio is in no bio any more (`cur_folio_in_bio`).
-            if submission == ReadSubmission::BoundaryFlag && !self.counts_whole_folios() {
-                fill.submitted = Bytes::ZERO;
-            }
-        }
-        at
-    }
-    /// After an error of the mapping, folios that were not begun leave the cache if they were
-    /// readahead.
-    fn finish_filling(&mut self, mut fill: Filling<'_>) {
-        if let Some(open) = fill.open.take() {
-            self.submit_bio(open.id, BioEnd::LastRange);
-        }
-        let unread = fill.folios.get(fill.next..).unwrap_or_default();
-        for (nth, folio) in unread.iter().enumerate() {
-            let begun = nth == 0 && fill.begun;
-            if begun || !fill.readahead {
-                self.end_filling(*folio, if begun { fill.submitted } else { Bytes::ZERO });
-            } else {
-                self.lower(*folio, FolioFlags::LOCKED);
-                self.remove_folio(*folio);
-            }
-        }
-    }
-    /// Fills what one mapping covers of the folio that is next; where it goes on.
-    fn fill_from(
-        &mut self,
-        fill: &mut Filling<'_>,
-        mapping: &Mapping,
-        from: Pos,
-        stop: Pos,
-    ) -> Pos {
-        let folio = fill.folios[fill.next];
-        let whole = self.folio_range(folio);
-        self.require(self.has(folio, FolioFlags::LOCKED), 34, from);
-        self.ensure_state(folio);
-        fill.begun = true;
-        let mut end = stop.min(whole.end());
-        let mut at = from;
-        if mapping.source().kind == MapType::Inline {
-            self.fill_inline(fill.file, folio, mapping.source());
-            at = end;
-        }
-        while at < end {
-            let run = self.next_run(folio, FileRange::between(at, end));
-            if run.is_empty() {
-                break;
-            }
-            at = run.end();
-            if fill.by_run {
-                end = at;
-            }
-            let source = *mapping.source();
-            let Some(addr) = source
-                .addr_of(run.start())
-                .filter(|_| !self.needs_zeroing(folio, &source, run.start()))
-            else {
-                self.zero_run(folio, run, source.kind.code());
-                continue;
-            };
-            if fill.submitted.is_zero() && self.counts_whole_folios() {
-                let pending = self.state(folio).map_or(Bytes::ZERO, |state| state.read_pending);
-                self.require(pending.is_zero(), 7, run.start());
-                self.set_read_pending(folio, whole.len());
-            }
-            let left = FileRange::between(run.start(), stop).len();
-            self.add_read(fill, run, addr, left);
-            fill.submitted += run.len();
-        }
-        if end == whole.end() {
-            self.end_filling(folio, core::mem::take(&mut fill.submitted));
-            fill.begun = false;
-            fill.next += 1;
-        }
-        end
-    }
-    /// Nothing more of a folio will be submitted.
-    fn end_filling(&mut self, folio: FolioId, submitted: Bytes) {
-        let whole = self.folio_range(folio);
-        if submitted.is_zero() {
-            let pending = self.state(folio).map_or(Bytes::ZERO, |state| state.read_pending);
-            self.require(pending.is_zero(), 8, whole.start());
-            self.end_folio_read(folio);
-        } else if self.counts_whole_folios()
-            && self.state(folio).is_some()
-            && submitted < whole.len()
-        {
-            self.read_bytes_done(folio, whole.len() - submitted);
-        }
-    }
-    /// Whether a folio's read begins with all its bytes pending, so that whoever fills it ends it.
-    fn counts_whole_folios(&self) -> bool {
-        self.behaviours().read_pending == ReadPending::FolioSize
-    }
-    /// What completion will take off for a range: counted before the bio of the range before it is
-    /// sent, which could be the last one otherwise. `joined`: the range made a piece of that bio
-    /// longer.
-    fn expect_read(&mut self, folio: FolioId, len: Bytes, joined: bool) {
-        let pending = self.state(folio).map_or(Bytes::ZERO, |state| state.read_pending);
-        match self.behaviours().read_pending {
-            ReadPending::Segments if !joined => {
-                self.set_read_pending(folio, pending + Bytes::new(1));
-            }
-            ReadPending::Additive => self.set_read_pending(folio, pending + len),
-            ReadPending::Segments | ReadPending::FolioSize => {}
-        }
-    }
-    fn zero_run(&mut self, folio: FolioId, run: FileRange, kind: u64) {
-        let offset = Offset::ZERO + run.start().since(self.folio_pos(folio));
-        self.zero_bytes(folio, offset, offset + run.len());
-        self.set_range_uptodate(folio, offset, run.len());
-        self.step(Rule::ReadZeroed, [run.start().get(), run.len().get(), kind, 0]);
-    }
-    /// Adds a run to the open bio, or sends that and opens another
-    /// (`iomap_bio_read_folio_range`). `left` is what the mapping still covers.
-    fn add_read(&mut self, fill: &mut Filling<'_>, run: FileRange, addr: DevAddr, left: Bytes) {
-        let folio = fill.folios[fill.next];
-        let offset = Offset::ZERO + run.start().since(self.folio_pos(folio));
-        let args = [run.start().get(), run.len().get(), addr.get(), 0];
-        if let Some(bio) = fill.open.take() {
-            let pieces = self.bio(bio.id).bio.segs.len();
-            let joined = if self.bio(bio.id).bio.end() == addr {
-                self.add_to_bio(bio.id, folio, offset, run.len(), bio.capacity)
-            } else {
-                Err(BioEnd::SectorGap)
-            };
-            let longer = joined.is_ok() && self.bio(bio.id).bio.segs.len() == pieces;
-            self.expect_read(folio, run.len(), longer);
-            let Err(why) = joined else {
-                self.step(Rule::ReadAdded, args);
-                fill.open = Some(bio);
-                return;
-            };
-            self.submit_bio(bio.id, why);
-        } else {
-            self.expect_read(folio, run.len(), false);
-        }
-        let head = BioHead { readahead: fill.readahead, ..self.read_head(folio) };
-        let id = self.new_bio(head, addr, Purpose::ReadFolio);
-        let capacity = vecs_for(self.geometry().pages_ceil(left));
-        self.add_to_bio(id, folio, offset, run.len(), capacity)
-            .expect("an empty bio takes one piece");
-        self.step(Rule::ReadAdded, args);
-        if self.behaviours().read_submission == ReadSubmission::Immediate {
-            self.submit_bio(id, BioEnd::LastRange);
-        } else {
-            fill.open = Some(OpenBio { id, capacity });
-        }
     }
 }

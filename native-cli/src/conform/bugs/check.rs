@@ -1,6 +1,6 @@
 //! What a case expects against what it showed: one field a thing compared.
 
-use super::expect::{CounterName, Expected, Invariant, Ret};
+use super::expect::{CounterName, Expected, Invariant, Layer, Ret};
 use super::format::{DevSpan, Scenario};
 use super::run::{Got, Shown};
 use super::state;
@@ -78,7 +78,6 @@ pub(super) fn check(out: &mut Findings, scenario: &Scenario, want: &Expected, sh
     }
     for (key, there) in [
         ("at_step", want.at_step.is_some()),
-        ("requests", want.requests.is_some()),
         ("split_bios", want.split_bios.is_some()),
         ("counters_task", want.counters_task.is_some()),
     ] {
@@ -185,30 +184,29 @@ fn first_wrong(
 
 fn bios(out: &mut Findings, scenario: &Scenario, want: &Expected, shown: &Shown) {
     let port = shown.machine.port.borrow();
+    let data = || port.sent.iter().filter(|sent| sent.layer == Layer::Data);
     let compare =
         |out: &mut Findings, kind, step, want: &[BioWords], of: &dyn Fn(usize) -> bool| {
-            let sent: Vec<_> = port.sent.iter().filter(|sent| of(sent.op)).collect();
-            let fits = want.len() == sent.len()
-                && want.iter().zip(&sent).all(|((dir, addr, len), sent)| {
-                    (*dir, *len) == (sent.dir, sent.len) && addr.is(sent.addr)
-                });
-            let words: Value = want
-                .iter()
-                .map(|(dir, addr, len)| json!([dir.name(), addr.shown(), len]))
-                .collect();
-            let got: Value =
-                sent.iter().map(|sent| json!([sent.dir.name(), sent.addr, sent.len])).collect();
-            out.field(kind, step, words.clone(), if fits { words } else { got });
+            let sent = data().filter(|sent| of(sent.op));
+            let got: Vec<_> = sent.map(|sent| (sent.dir, sent.addr, sent.len)).collect();
+            same_io(out, kind, step, want, &got);
         };
     if let Some(all) = &want.bios {
         compare(out, "bug_bios", end(shown), all, &|_| true);
     }
     if let Some(all) = &want.all_bios {
-        if all.iter().any(|row| row.0 == super::expect::Layer::Meta) {
-            out.unchecked("the metadata of `all_bios`".to_owned());
+        let layers: Value = all.iter().map(|row| json!(row.0.name())).collect();
+        let got: Value = port.sent.iter().map(|sent| json!(sent.layer.name())).collect();
+        out.field("bug_all_bios", end(shown), layers, got);
+        let rows: Vec<BioWords> = all.iter().map(|row| (row.1, row.2, row.3)).collect();
+        let got: Vec<_> = port.sent.iter().map(|sent| (sent.dir, sent.addr, sent.len)).collect();
+        same_io(out, "bug_all_bios", end(shown), &rows, &got);
+    }
+    if let Some(all) = &want.requests {
+        if port.at_submit {
+            out.unchecked("requests of bios that end inside submission".to_owned());
         } else {
-            let data: Vec<BioWords> = all.iter().map(|row| (row.1, row.2, row.3)).collect();
-            compare(out, "bug_bios", end(shown), &data, &|_| true);
+            same_io(out, "bug_requests", end(shown), all, &shown.machine.seen.requests);
         }
     }
     for (op, list) in want.bios_op.iter().flatten() {
@@ -220,8 +218,7 @@ fn bios(out: &mut Findings, scenario: &Scenario, want: &Expected, shown: &Shown)
         compare(out, "bug_bios_task", end(shown), list, &mine);
     }
     let spans = |dir: Dir| {
-        let sent = port.sent.iter().filter(move |sent| sent.dir == dir);
-        sent.map(|sent| (sent.addr, sent.addr + sent.len))
+        data().filter(move |sent| sent.dir == dir).map(|sent| (sent.addr, sent.addr + sent.len))
     };
     for (kind, list, dir, must) in [
         ("bug_must_write", &want.must_write, Dir::Write, true),
@@ -256,6 +253,25 @@ fn bios(out: &mut Findings, scenario: &Scenario, want: &Expected, shown: &Shown)
             out.field("bug_must_allocate", end(shown), json!([off, len]), got);
         }
     }
+}
+
+/// I/O in its order.
+fn same_io(
+    out: &mut Findings,
+    kind: &'static str,
+    step: usize,
+    want: &[BioWords],
+    got: &[(Dir, u64, u64)],
+) {
+    let fits = want.len() == got.len()
+        && want
+            .iter()
+            .zip(got)
+            .all(|((dir, addr, len), one)| (*dir, *len) == (one.0, one.2) && addr.is(one.1));
+    let words: Value =
+        want.iter().map(|(dir, addr, len)| json!([dir.name(), addr.shown(), len])).collect();
+    let shown: Value = got.iter().map(|one| json!([one.0.name(), one.1, one.2])).collect();
+    out.field(kind, step, words.clone(), if fits { words } else { shown });
 }
 
 /// Whether a device range is wholly covered, or not touched at all.

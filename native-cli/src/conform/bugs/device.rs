@@ -1,5 +1,6 @@
 //! The device of a case: real bytes, bios in the order of submission, and who ends them when.
 
+use super::expect::Layer;
 use super::words::Dir;
 use folioscope_core::block::bio::{Bio, BioOp};
 use folioscope_core::engine::Engine;
@@ -60,6 +61,7 @@ impl Disk {
 /// A bio as it was handed on.
 #[derive(Clone, Debug)]
 pub(super) struct Sent {
+    pub(super) layer: Layer,
     pub(super) op: usize,
     pub(super) dir: Dir,
     pub(super) addr: u64,
@@ -132,7 +134,10 @@ impl Port {
     }
     fn submit(&mut self, bio: &Bio, frames: &mut HeapFrames) -> Option<Result<(), Errno>> {
         let dir = if bio.head.op == BioOp::Read { Dir::Read } else { Dir::Write };
+        // Nobody's folio is in it.
+        let layer = if bio.segs.is_empty() { Layer::Meta } else { Layer::Data };
         self.sent.push(Sent {
+            layer,
             op: self.op,
             dir,
             addr: bio.addr.get(),

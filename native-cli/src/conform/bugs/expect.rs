@@ -68,6 +68,15 @@ pub(super) enum Layer {
     Meta,
 }
 
+impl Layer {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Meta => "meta",
+        }
+    }
+}
+
 /// `[address, len, fill]`.
 pub(super) type DiskRun = (Addr, u64, Fill);
 

@@ -175,17 +175,16 @@ pub(super) enum Fills {
 
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(dead_code, reason = "not executed yet")]
 pub(super) struct Metadata {
-    needed_for_file_off: u64,
-    dev_off: u64,
-    len: u64,
-    op_flags: Vec<MetaFlag>,
+    pub(super) needed_for_file_off: u64,
+    pub(super) dev_off: u64,
+    pub(super) len: u64,
+    pub(super) op_flags: Vec<MetaFlag>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum MetaFlag {
+pub(super) enum MetaFlag {
     Meta,
 }
 

@@ -1,10 +1,15 @@
 //! One case on the engine: its start state, and what is seen while it runs.
 
 use super::device::{self, BioFault, Disk, Port, Shared};
-use super::format::{Cached, Completion, Extent, FaultAt, FaultWords, Fills, ReadSubmit, Scenario};
+use super::format::{
+    Cached, Completion, Extent, FaultAt, FaultWords, Fills, Fs, MetaFlag, Metadata, ReadSubmit,
+    Scenario,
+};
 use super::watch::{Seen, Watch};
 use super::words::{ALLOC, ExtentKind};
 use folioscope_core::behaviour::{Behaviours, Profile, ReadSubmission};
+use folioscope_core::block::bio::MAX_BYTES;
+use folioscope_core::block::queue::QueueLimits;
 use folioscope_core::cache::folio::FolioFlags;
 use folioscope_core::cache::frame_alloc::FramePolicy;
 use folioscope_core::cache::policy::FolioPolicy;
@@ -14,6 +19,7 @@ use folioscope_core::errno::Errno;
 use folioscope_core::fault::{Fault, FaultEffect, FaultPoint};
 use folioscope_core::frames::{FrameStore, HeapFrames};
 use folioscope_core::fs::extents::Extents;
+use folioscope_core::fs::indirect::Indirect;
 use folioscope_core::fs::{Provider, SpaceAllocator};
 use folioscope_core::geometry::Geometry;
 use folioscope_core::iomap::MapType;
@@ -33,6 +39,13 @@ impl Env for Traced {
 
 /// The one file of a case.
 pub(super) const FILE: FileId = FileId::new(0);
+
+/// No limit but that of a bio.
+const QUEUE: QueueLimits = QueueLimits {
+    bytes: Bytes::new(MAX_BYTES),
+    segments: u64::MAX,
+    segment: Bytes::new(MAX_BYTES),
+};
 
 /// Largest file whose bytes are looked at.
 pub(super) const MAX_FILE: u64 = 256 << 20;
@@ -94,7 +107,7 @@ fn geometry_of(scenario: &Scenario) -> Result<(Geometry, Order), String> {
 }
 
 impl Machine {
-    pub(super) fn new(scenario: &Scenario, profile: Profile) -> Result<Self, String> {
+    pub(super) fn new(scenario: &Scenario, fs: Fs, profile: Profile) -> Result<Self, String> {
         let (geometry, order) = geometry_of(scenario)?;
         let mut behaviours = profile.behaviours;
         if scenario.read_submit == ReadSubmit::Immediate {
@@ -107,7 +120,7 @@ impl Machine {
             frames: FramePolicy::Scattered,
             space: SpaceAllocator::new(DevAddr::new(ALLOC), None),
             readahead: ReadaheadLimits::new(geometry, Bytes::new(scenario.ra_bytes), Bytes::ZERO),
-            queue: None,
+            queue: Some(QUEUE),
         };
         let size = scenario.i_size.unwrap_or(0);
         let mut disk = Disk::new(scenario.dev_stale_fill.map_or(0, |fill| fill.0));
@@ -137,7 +150,13 @@ impl Machine {
             seeded: 0,
         };
         let disk_size = scenario.disk_size.unwrap_or(size);
-        machine.open(size, disk_size, Provider::Extents(extents));
+        let provider = match fs {
+            Fs::Ext2 => Provider::Indirect(indirect(&extents, &scenario.metadata, geometry)?),
+            Fs::Generic | Fs::Xfs | Fs::F2fs | Fs::Gfs2 | Fs::Zonefs | Fs::Blockdev | Fs::None => {
+                Provider::Extents(extents)
+            }
+        };
+        machine.open(size, disk_size, provider);
         for cached in &scenario.cache {
             machine.seed(cached)?;
         }
@@ -329,6 +348,31 @@ impl Machine {
         }
         out
     }
+}
+
+/// The same blocks behind arrays of pointers, which lie where `metadata` says.
+fn indirect(
+    extents: &Extents,
+    metadata: &[Metadata],
+    geometry: Geometry,
+) -> Result<Indirect, String> {
+    let mut fs = Indirect::new(geometry);
+    for (block, extent) in extents.map().iter() {
+        let start = geometry.block_offset(block).get();
+        let range = range_of(start, geometry.blocks_bytes(extent.len).get());
+        fs.map_mut().set(range, extent.state, extent.addr);
+    }
+    for one in metadata {
+        let (at, addr) = (one.needed_for_file_off, DevAddr::new(one.dev_off));
+        if one.len != geometry.block_size().get() {
+            return Err(format!("the metadata at {} is not one block", one.dev_off));
+        }
+        let meta = one.op_flags.contains(&MetaFlag::Meta);
+        if !fs.place_array(Pos::new(at), addr, meta) {
+            return Err(format!("the mapping at {at} needs no more metadata"));
+        }
+    }
+    Ok(fs)
 }
 
 /// Puts an extent of the start state into the list and its bytes onto the device.

@@ -15,8 +15,7 @@ pub(super) fn missing(case: &RawCase, scenario: &Scenario) -> Option<String> {
         CaseKind::Import => Some("the import of traces"),
     };
     let fs = match case.fs {
-        Fs::Generic | Fs::Xfs | Fs::None => None,
-        Fs::Ext2 => Some("the file system ext2"),
+        Fs::Generic | Fs::Xfs | Fs::Ext2 | Fs::None => None,
         Fs::F2fs => Some("the file system f2fs"),
         Fs::Gfs2 => Some("the file system gfs2"),
         Fs::Zonefs => Some("the file system zonefs"),
@@ -29,13 +28,28 @@ pub(super) fn missing(case: &RawCase, scenario: &Scenario) -> Option<String> {
     (!scenario.schedule.is_empty())
         .then(|| "a schedule".to_owned())
         .or(bad_op)
-        .or_else(|| key_missing(scenario).map(str::to_owned))
+        .or_else(|| key_missing(case, scenario).map(str::to_owned))
         .or_else(|| scenario.faults.iter().find_map(|fault| fault_missing(fault, &case.profile)))
 }
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "all others are missing")]
 fn op_missing(op: &Op, case: &RawCase, scenario: &Scenario) -> Option<String> {
     let unit = case.kind == CaseKind::Unit;
+    let reads = matches!(
+        op.act,
+        Act::Pread { .. }
+            | Act::MmapLoad { .. }
+            | Act::Readahead { .. }
+            | Act::ReadFolio { .. }
+            | Act::Evict { .. }
+            | Act::Complete { .. }
+            | Act::SnapshotDisk { .. }
+            | Act::SeekData { .. }
+            | Act::SeekHole { .. }
+    );
+    if case.fs == Fs::Ext2 && !reads {
+        return Some(format!("the operation {} on ext2", op.name));
+    }
     let reach = match &op.act {
         Act::Pread { off, len }
         | Act::MmapLoad { off, len }
@@ -74,8 +88,10 @@ fn op_missing(op: &Op, case: &RawCase, scenario: &Scenario) -> Option<String> {
     (reach > MAX_FILE).then(|| format!("a file of more than {MAX_FILE} bytes"))
 }
 
-fn key_missing(scenario: &Scenario) -> Option<&'static str> {
+fn key_missing(case: &RawCase, scenario: &Scenario) -> Option<&'static str> {
     let extents = &scenario.extents;
+    let ext2 = case.fs == Fs::Ext2;
+    let at_rest = |kind| matches!(kind, ExtentKind::Mapped | ExtentKind::Hole);
     let stripes = scenario.behaviours.as_ref().and_then(|all| all.stripe_alignment);
     let list = [
         (scenario.sub_block_extents, "extents finer than a block"),
@@ -85,7 +101,8 @@ fn key_missing(scenario: &Scenario) -> Option<&'static str> {
         (scenario.free_blocks.is_some(), "a limit of free blocks"),
         (scenario.zone.is_some(), "a zone"),
         (scenario.f2fs_mode.is_some(), "f2fs modes"),
-        (!scenario.metadata.is_empty(), "metadata reads"),
+        (!ext2 && !scenario.metadata.is_empty(), "metadata reads"),
+        (ext2 && extents.iter().any(|extent| !at_rest(extent.kind)), "reservations of ext2"),
         (stripes == Some(StripeAlignment::Iomap), "stripe alignment in iomap"),
         (
             scenario.ra_bytes > 0 && large(scenario),

@@ -1,6 +1,7 @@
 //! What the engine did, read from its trace: pieces of the read path, ends of writeback, and
 //! whether each folio's read ended once.
 
+use super::words::Dir;
 use folioscope_core::block::bio::BioOp;
 use folioscope_core::cache::folio::FolioFlags;
 use folioscope_core::geometry::Geometry;
@@ -26,6 +27,8 @@ pub(super) struct Seen {
     pub(super) ended_twice: Vec<String>,
     pub(super) ended_early: Vec<String>,
     pub(super) touched_late: Vec<String>,
+    /// Requests in the order of their issue.
+    pub(super) requests: Vec<(Dir, u64, u64)>,
     write_bios_done: u64,
 }
 
@@ -116,6 +119,13 @@ impl Watch {
         } else if rule == Rule::BioSubmitted {
             if let Some((BioOp::Read, folios)) = bio_of(&self.model) {
                 self.reading.insert(first, folios.into_iter().map(|(id, _)| id).collect());
+            }
+        } else if rule == Rule::RequestIssued {
+            let mut all = self.model.requests();
+            if let Some((_, request)) = all.find(|(id, _)| u64::from(*id) == first) {
+                let read = request.head().op == BioOp::Read;
+                let dir = if read { Dir::Read } else { Dir::Write };
+                seen.requests.push((dir, request.addr().get(), request.len().get()));
             }
         } else if rule == Rule::BioCompleted {
             self.reading.remove(&first);
