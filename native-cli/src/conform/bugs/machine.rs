@@ -1,7 +1,9 @@
 //! One case on the engine: its start state, and what is seen while it runs.
 
 use super::device::{self, BioFault, Disk, Port, Shared};
-use super::format::{Cached, Completion, Extent, FaultAt, FaultWords, Fills, ReadSubmit, Scenario};
+use super::format::{
+    Cached, Completion, Extent, FaultAt, FaultWords, Fills, Fs, ReadSubmit, Scenario,
+};
 use super::watch::{Seen, Watch};
 use super::words::{ALLOC, ExtentKind};
 use folioscope_core::behaviour::{Behaviours, Profile, ReadSubmission};
@@ -14,7 +16,7 @@ use folioscope_core::errno::Errno;
 use folioscope_core::fault::{Fault, FaultEffect, FaultPoint};
 use folioscope_core::frames::{FrameStore, HeapFrames};
 use folioscope_core::fs::extents::Extents;
-use folioscope_core::fs::{Provider, SpaceAllocator};
+use folioscope_core::fs::{Manner, Provider, SpaceAllocator};
 use folioscope_core::geometry::Geometry;
 use folioscope_core::iomap::MapType;
 use folioscope_core::ops::readahead::ReadaheadLimits;
@@ -94,7 +96,7 @@ fn geometry_of(scenario: &Scenario) -> Result<(Geometry, Order), String> {
 }
 
 impl Machine {
-    pub(super) fn new(scenario: &Scenario, profile: Profile) -> Result<Self, String> {
+    pub(super) fn new(scenario: &Scenario, profile: Profile, fs: Fs) -> Result<Self, String> {
         let (geometry, order) = geometry_of(scenario)?;
         let mut behaviours = profile.behaviours;
         if scenario.read_submit == ReadSubmit::Immediate {
@@ -111,7 +113,8 @@ impl Machine {
         };
         let size = scenario.i_size.unwrap_or(0);
         let mut disk = Disk::new(scenario.dev_stale_fill.map_or(0, |fill| fill.0));
-        let mut extents = Extents::new(geometry);
+        let manner = if fs == Fs::Xfs { Manner::Xfs } else { Manner::Generic };
+        let mut extents = Extents::new(geometry).in_manner(manner);
         let tail = scenario.tail_fill.map_or(0, |fill| fill.0);
         for extent in &scenario.extents {
             place(&mut extents, &mut disk, extent, (size, tail), geometry)?;

@@ -106,7 +106,7 @@ fn run_typed(
         return Case::skipped(id.to_owned(), format!("the profile {}", case.profile));
     };
     let shown = catch_unwind(AssertUnwindSafe(|| {
-        let mut shown = Shown::new(Machine::new(scenario, profile)?);
+        let mut shown = Shown::new(Machine::new(scenario, profile, case.fs)?);
         shown.run(scenario);
         Ok::<Shown, String>(shown)
     }));
