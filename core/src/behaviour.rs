@@ -184,6 +184,41 @@ switch! {
     }
 }
 
+switch! {
+/// What zeroing does where the device reads as zero but the cache over it is dirty.
+    ZeroFlush {
+        /// Skips it (before 6.12).
+        Never = "never",
+        /// Writes the cache first and asks again, over holes and unwritten blocks (6.12).
+        HoleOrUnwritten = "hole-or-unwritten",
+        /// The same, but a dirty block of which the range has only the end is zeroed by itself
+        /// (6.13 to 6.18).
+        AfterFirstBlock = "after-first-block",
+        /// Writes it over unwritten blocks only (2026).
+        Unwritten = "unwritten",
+    }
+}
+
+switch! {
+    /// How a large folio that loses some of its pages is split.
+    FolioSplit {
+        /// Into the smallest folios.
+        Uniform = "uniform",
+        /// Into halves of halves around the page where it loses them (6.15).
+        NonUniform = "non-uniform",
+    }
+}
+
+switch! {
+    /// What inserting a range writes back before the file grows.
+    InsertFlush {
+        /// Nothing.
+        None = "none",
+        /// The folio that holds EOF (7.3).
+        EofFolio = "eof-folio",
+    }
+}
+
 macro_rules! behaviours {
     ($($name:ident: $switch:ident,)*) => {
         /// One value for every switch.
@@ -235,6 +270,9 @@ behaviours! {
     mkwrite_dirt: MkwriteDirt,
     first_access: FirstAccess,
     write_pending: WritePending,
+    zero_flush: ZeroFlush,
+    folio_split: FolioSplit,
+    insert_flush: InsertFlush,
 }
 
 /// How a profile is known.
@@ -281,6 +319,9 @@ const LINUX_5_15: Behaviours = Behaviours {
     mkwrite_dirt: MkwriteDirt::WholeFolio,
     first_access: FirstAccess::None,
     write_pending: WritePending::PerBlock,
+    zero_flush: ZeroFlush::Never,
+    folio_split: FolioSplit::Uniform,
+    insert_flush: InsertFlush::None,
 };
 /// Of kernels before iomap: what the switches say, and no more.
 const LINUX_3_15: Behaviours =
@@ -295,6 +336,7 @@ const LINUX_6_6: Behaviours = Behaviours {
 const LINUX_6_12: Behaviours = Behaviours {
     write_chunk: WriteChunk::MappingMax,
     readahead_rules: ReadaheadRules::FolioOrder,
+    zero_flush: ZeroFlush::HoleOrUnwritten,
     read_folio_step: ReadFolioStep::Mapping,
     write_pending: WritePending::Biased,
     plug_order: PlugOrder::Fifo,
@@ -303,18 +345,23 @@ const LINUX_6_12: Behaviours = Behaviours {
 const LINUX_6_18: Behaviours = Behaviours {
     io_size_clamp: IoSizeClamp::On,
     readahead_rules: ReadaheadRules::WindowOrder,
+    zero_flush: ZeroFlush::AfterFirstBlock,
+    folio_split: FolioSplit::NonUniform,
     ..LINUX_6_12
 };
 const LINUX_7_3: Behaviours = Behaviours {
     read_submission: ReadSubmission::BeforeNextMapping,
     read_pending: ReadPending::FolioSize,
     write_pending: WritePending::FolioSize,
+    zero_flush: ZeroFlush::HoleOrUnwritten,
+    insert_flush: InsertFlush::EofFolio,
     ..LINUX_6_18
 };
 const NEXT: Behaviours = Behaviours {
     clear_rounding: ClearRounding::Inward,
     ioend_merge: IoendMerge::Private,
     mkwrite_dirt: MkwriteDirt::UpToEof,
+    zero_flush: ZeroFlush::Unwritten,
     ..LINUX_7_3
 };
 

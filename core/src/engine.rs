@@ -12,6 +12,7 @@ use crate::errno::Errno;
 use crate::frames::{UserDest, UserSource};
 use crate::fs::Provider;
 use crate::ops::advise::Advice;
+use crate::ops::fallocate::FallocMode;
 use crate::ops::mmap::{MemAdvice, MemoryMap};
 use crate::ops::readahead::Window;
 use crate::ops::sync::RangeSync;
@@ -258,6 +259,33 @@ impl<E: Env> Engine<E> {
     /// Unmaps the file.
     pub fn munmap(&self, file: FileId) {
         self.world.borrow_mut().file_mut(file).memory_map = MemoryMap::default();
+    }
+    /// Finds the next data (`SEEK_DATA`), or the next hole (`SEEK_HOLE`), from `pos` on; its
+    /// position.
+    pub fn seek(&self, task: TaskId, file: FileId, pos: Pos, data: bool) -> OpResult {
+        let kind = if data { OpKind::SeekData } else { OpKind::SeekHole };
+        let cx = self.begin(kind, task, file, pos, Bytes::ZERO);
+        let found = cx.with(|world| world.seek(file, pos, data));
+        finish(&cx, found.map(|pos| pos.since(Pos::ZERO)))
+    }
+    /// Gives a file another size.
+    pub async fn truncate(&self, task: TaskId, file: FileId, size: Pos) -> OpResult {
+        let len = size.since(Pos::ZERO);
+        let cx = self.begin(OpKind::Truncate, task, file, Pos::ZERO, len);
+        let result = crate::ops::truncate::truncate(&cx, file, size).await;
+        finish(&cx, result.map(|()| Bytes::ZERO))
+    }
+    /// Changes the space of a range of a file.
+    pub async fn fallocate(
+        &self,
+        task: TaskId,
+        file: FileId,
+        mode: FallocMode,
+        range: FileRange,
+    ) -> OpResult {
+        let cx = self.begin(mode.op(), task, file, range.start(), range.len());
+        let result = crate::ops::fallocate::fallocate(&cx, file, mode, range).await;
+        finish(&cx, result.map(|()| Bytes::ZERO))
     }
     /// Makes the file durable; with `data_only`, its data and what is needed to read it.
     pub async fn fsync(&self, task: TaskId, file: FileId, data_only: bool) -> OpResult {

@@ -4,7 +4,6 @@
 use crate::cache::folio::FolioFlags;
 use crate::cache::policy::FolioPolicy;
 use crate::engine::{Engine, finish};
-use crate::errno::Errno;
 use crate::fault::Fault;
 use crate::ops::OpKind;
 use crate::ops::OpResult;
@@ -160,10 +159,6 @@ impl<E: Env> Engine<E> {
         let world = self.world();
         let folio = world.file(file).mapping.find(world.geometry().page_floor(pos))?;
         Some(world.folios.at(folio).flags)
-    }
-    /// The next data, or the next hole, from `pos` on.
-    pub fn seek(&self, file: FileId, pos: Pos, data: bool) -> Result<Pos, Errno> {
-        self.world().seek(file, pos, data)
     }
     /// Drops the clean, unused folios that lie wholly in a range.
     pub fn evict(&self, file: FileId, range: FileRange) {

@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{Kind, Rig, geometries, header, queue, scripts};
-use folioscope_core::behaviour::{Behaviours, DirtyTracking, PROFILES};
+use common::{Kind, Rig, geometries, header, queue, scripts, shaping_scripts};
+use folioscope_core::behaviour::{Behaviours, DirtyTracking, PROFILES, ZeroFlush};
+use folioscope_core::counters::Counter;
 use folioscope_core::trace::delta::Delta;
 use folioscope_core::trace::model::Model;
 use folioscope_core::trace::sink::{NoTrace, Sink};
@@ -61,6 +62,15 @@ fn cases() -> impl Strategy<Value = (usize, usize, Kind, Vec<common::Op>)> {
     })
 }
 
+/// Scripts that change the shape of the file, which a device cannot do.
+fn shaping_cases() -> impl Strategy<Value = (usize, usize, Kind, Vec<common::Op>)> {
+    let kinds = [Kind::Extents, Kind::Generic, Kind::Shared, Kind::Queued];
+    let kind = prop::sample::select(kinds.to_vec());
+    (0usize..5, 0usize..PROFILES.len(), kind).prop_flat_map(|(at, with, kind)| {
+        shaping_scripts(limit_of(at), 14).prop_map(move |script| (at, with, kind, script))
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
 
@@ -69,6 +79,30 @@ proptest! {
         let mut rig =
             Rig::with_timing(geometries()[at], behaviours(with), kind, NoTrace, queue());
         rig.run(&script, &mut rig.start());
+    }
+
+    #[test]
+    fn a_file_that_changes_its_shape_agrees_with_a_plain_array(
+        (at, with, kind, script) in shaping_cases(),
+    ) {
+        // Old zeroing skips dirty cache over unwritten blocks: file systems must write it before.
+        let old = behaviours(with).zero_flush == ZeroFlush::Never;
+        let kind = if old && kind == Kind::Generic { Kind::Extents } else { kind };
+        let geometry = geometries()[at];
+        let sink = Folding { recording: Recording::default(), model: Model::new(geometry) };
+        let mut rig = Rig::with_timing(geometry, behaviours(with), kind, sink, queue());
+        let mut model = rig.start();
+        rig.run(&script, &mut model);
+        rig.fsync();
+        prop_assert_eq!(rig.durable(), model);
+        let counters = rig.engine.counters();
+        prop_assert_eq!(counters.get(Counter::BrokenInvariants), 0);
+        let recording = rig.engine.into_sink().recording;
+        let timeline = Timeline::new(header(geometry, behaviours(with)), recording);
+        let mut timeline = timeline.expect("a trace fits itself");
+        timeline.seek(usize::MAX);
+        while timeline.back() {}
+        prop_assert_eq!(timeline.model(), &Model::new(geometry));
     }
 
     #[test]

@@ -118,12 +118,20 @@ fn a_pending_read_goes_before_or_behind_the_metadata_of_the_next_mapping() {
 }
 
 #[test]
-fn every_profile_is_named_once_and_the_newest_differs_by_its_reads_and_counts() {
+fn every_profile_is_named_once_and_the_newest_differs_by_reads_counts_and_flushes() {
     let newest = Profile::named("linux-7.3").expect("there is one");
     let usual = Profile::usual().behaviours;
     assert_eq!(newest.behaviours.read_submission, ReadSubmission::BeforeNextMapping);
     assert_eq!(newest.behaviours.read_pending, ReadPending::FolioSize);
     let Behaviours { read_submission, read_pending, write_pending, .. } = usual;
-    let same = Behaviours { read_submission, read_pending, write_pending, ..newest.behaviours };
+    let Behaviours { zero_flush, insert_flush, .. } = usual;
+    let same = Behaviours {
+        read_submission,
+        read_pending,
+        write_pending,
+        zero_flush,
+        insert_flush,
+        ..newest.behaviours
+    };
     assert_eq!(same, usual);
 }

@@ -129,6 +129,56 @@ fn bad_files_are_told_where_and_what() {
     assert!(parse_scenario("scenario", &long).is_err());
 }
 
+/// A file of 1 MiB in one folio that loses its shape: what each operation leaves.
+#[test]
+fn sizes_and_space_change_as_the_file_says() {
+    let world = "version = 0\ntitle = \"t\"\n[world]\npage_size = \"4k\"\nblock_size = \"4k\"\n\
+                 max_folio_order = 9\n[[file]]\nname = \"f\"\n";
+    let op = |words: &str| format!("[[op]]\n{}\n", words.replace("; ", "\n"));
+    let text = |ops: &[&str]| world.to_owned() + &ops.iter().map(|one| op(one)).collect::<String>();
+    let ops = text(&[
+        "do = \"pwrite\"; len = \"1m\"; byte = 7",
+        "do = \"fsync\"",
+        "do = \"fallocate\"; mode = \"punch\"; at = \"256k\"; len = \"256k\"",
+        "do = \"seek_hole\"; at = 5000",
+        "do = \"seek_data\"; at = \"256k\"",
+        "do = \"fallocate\"; mode = \"collapse\"; at = 0; len = \"128k\"",
+        "do = \"mmap_store\"; at = 100; len = 3; byte = 9",
+        "do = \"mmap_load\"; at = \"512k\"; len = \"8k\"",
+        "do = \"msync\"",
+        "do = \"sync_range_write\"; len = \"4k\"",
+        "do = \"sync_range\"",
+        "do = \"fallocate\"; mode = \"insert\"; at = \"4k\"; len = \"4k\"",
+        "do = \"fallocate\"; at = \"2m\"; len = 5000",
+        "do = \"truncate\"; size = 10000",
+        "do = \"fallocate\"; mode = \"zero_keep\"; at = 50; len = 5",
+    ]);
+    let scenario = parse_scenario("scenario", &ops).expect("a good file");
+    let (run, contents) =
+        run_and_read(&scenario, &scenario.variants[0], Recording::default()).expect("it ends");
+    let results: Vec<String> = run.results.iter().map(ToString::to_string).collect();
+    let zero = "0".to_owned();
+    let said = |at: usize| results.get(at).unwrap_or(&zero).as_str();
+    assert_eq!((said(3), said(4)), ("262144", "524288"));
+    assert!(results.iter().all(|result| !result.starts_with('E')), "{results:?}");
+    let mut want = vec![7; 10000];
+    want[100..103].fill(9);
+    want[4096..8192].fill(0);
+    want[50..55].fill(0);
+    assert_eq!(contents.seen, [want]);
+    for (bad, says) in [
+        ("do = \"truncate\"", "scenario:9:1: `size` is missing"),
+        ("do = \"fallocate\"; mode = \"punsh\"; len = 1", "11:8: no mode `punsh`: expected alloc"),
+        ("do = \"fallocate\"; mode = \"punch\"", "scenario:9:1: `len` is missing"),
+        ("do = \"mmap_store\"; at = \"16g\"; len = 1", "it ends beyond 16 GiB"),
+        ("do = \"truncate\"; size = \"17g\"", "is more than 16 GiB"),
+        ("do = \"trunc\"", "syncfs, reclaim, mmap_load"),
+    ] {
+        let error = parse_scenario("scenario", &text(&[bad])).expect_err(bad).to_string();
+        assert!(error.contains(says), "{bad}: {error}");
+    }
+}
+
 #[test]
 fn the_lesson_on_chunks_touches_a_triangle_and_then_a_line() {
     let text = include_str!("../../assets/scenarios/fault-in-chunks.toml");

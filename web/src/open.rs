@@ -3,13 +3,14 @@
 
 use crate::session::Session;
 use folioscope_core::geometry::Geometry;
+use folioscope_core::scenario::Scenario;
 use folioscope_core::scenario::file::parse_scenario;
-use folioscope_core::scenario::{Action, Scenario};
 use folioscope_core::trace::delta::DeltaKind;
 use folioscope_core::trace::header::Header;
 use folioscope_core::trace::model::Place;
 use folioscope_core::trace::timeline::{KEYFRAME_EVERY, Recording};
 use folioscope_core::trace::wire;
+use folioscope_core::units::Pos;
 
 /// Largest file that is read.
 pub const MAX_BYTES: u64 = 64 << 20;
@@ -72,15 +73,10 @@ fn read(name: &str, bytes: &[u8]) -> Result<Session, String> {
 fn fits(scenario: &Scenario) -> Result<(), String> {
     let ops = scenario.ops.len();
     let held: u64 = scenario.files.iter().map(|file| file.size.get()).sum();
-    let touched = scenario.ops.iter().map(|op| match op.action {
-        Action::Pread { range, .. } | Action::Pwrite { range, .. } => range.len().get(),
-        Action::Fsync | Action::Fdatasync | Action::Syncfs | Action::Reclaim(_) => 0,
-    });
-    let ends = scenario.ops.iter().map(|op| match op.action {
-        Action::Pread { range, .. } | Action::Pwrite { range, .. } => range.end().get(),
-        Action::Fsync | Action::Fdatasync | Action::Syncfs | Action::Reclaim(_) => 0,
-    });
-    let most = held.max(ends.max().unwrap_or(0)).max(touched.sum());
+    let touched = scenario.ops.iter().map(|op| op.action.touched().get());
+    let largest = scenario.files.iter().map(|file| file.size).max().unwrap_or(Pos::ZERO);
+    let end = scenario.ops.iter().fold(largest, |size, op| op.action.grows_to(size));
+    let most = held.max(end.get()).max(touched.sum());
     if ops > MAX_OPS || most > MAX_TOUCHED {
         return Err(format!(
             "the page runs scenarios of up to {MAX_OPS} operations on {} MiB, and this one has {ops} on {} MiB: \

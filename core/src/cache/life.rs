@@ -156,7 +156,7 @@ impl<E: Env> World<E> {
     }
     /// Frees block state (`ifs_free`): nothing may be pending, and the bits must say what the folio
     /// says (I1 to I3).
-    fn free_state(&mut self, id: FolioId) {
+    pub(crate) fn free_state(&mut self, id: FolioId) {
         let Some(state) = self.state(id) else { return };
         let (reading, writing) = (state.read_pending, state.write_pending);
         let all = state.uptodate.all();

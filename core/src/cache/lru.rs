@@ -106,6 +106,25 @@ impl Lru {
         let (prev, next) = if at_tail { (neighbour, NONE) } else { (NONE, neighbour) };
         self.links[row as usize] = Link { prev, next, ..empty };
     }
+    /// A folio of a list is smaller now: the rest of it stands before it (`lru_add_split_folio`).
+    fn split(&mut self, id: FolioId, order: Order, rest: &[(FolioId, Order)]) {
+        let row = id.get();
+        self.links[row as usize].pages = order.pages().get() as u16;
+        for (piece, order) in rest {
+            let Link { prev, list, .. } = self.links[row as usize];
+            let new = piece.get();
+            let link = Link { prev, next: row, pages: order.pages().get() as u16, list };
+            if self.links.len() <= new as usize {
+                self.links.resize(new as usize + 1, link);
+            }
+            self.links[new as usize] = link;
+            self.links[row as usize].prev = new;
+            match prev {
+                NONE => self.lists[list as usize].head = new,
+                prev => self.links[prev as usize].next = new,
+            }
+        }
+    }
     fn unlink(&mut self, id: FolioId) {
         let Link { prev, next, pages, list } = self.links[id.get() as usize];
         let ends = &mut self.lists[list as usize];
@@ -187,6 +206,17 @@ impl<E: Env> World<E> {
         let task = self.caller.task;
         self.drain_adds(task);
         self.drain_activations(task);
+    }
+    /// A folio was split: the rest of it is where it is.
+    pub(super) fn lru_split(&mut self, id: FolioId, rest: &[(FolioId, Order)]) {
+        let order = self.folios.at(id).order;
+        if self.has(id, FolioFlags::LRU) {
+            self.lru.split(id, order, rest);
+        } else {
+            for (piece, _) in rest {
+                self.lru_add(*piece);
+            }
+        }
     }
     /// A folio leaves the cache.
     pub(crate) fn lru_remove(&mut self, id: FolioId) {

@@ -62,6 +62,10 @@ impl Mapping {
             set.remove(&index);
         }
     }
+    /// Whether the folio at `index` has the tag.
+    pub fn has_tag(&self, tag: Tag, index: PageIndex) -> bool {
+        self.tags[tag as usize].contains(&index)
+    }
     /// Whether any folio has the tag.
     pub fn tagged(&self, tag: Tag) -> bool {
         !self.tags[tag as usize].is_empty()

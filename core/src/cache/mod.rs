@@ -10,4 +10,5 @@ pub mod mapping;
 pub mod policy;
 mod ranges;
 mod reclaim;
+mod split;
 pub mod workingset;

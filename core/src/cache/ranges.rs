@@ -48,7 +48,7 @@ impl<E: Env> World<E> {
         self.step(Rule::BitsChanged, [self.folio_pos(id).get(), at, len.get(), 0]);
     }
     /// The blocks that lie wholly in `[offset, offset + len)`: rounds inward.
-    fn blocks_within(&self, offset: Offset, len: Bytes) -> (u32, u32) {
+    pub(crate) fn blocks_within(&self, offset: Offset, len: Bytes) -> (u32, u32) {
         let geometry = self.geometry();
         let start = geometry.block_ceil(offset).get() as u32;
         (start, (geometry.block_floor(offset + len).get() as u32).max(start))
@@ -99,6 +99,7 @@ impl<E: Env> World<E> {
                 MapType::Mapped | MapType::Delalloc | MapType::Inline => true,
             };
             if is_data == data {
+                self.step(Rule::SeekAnswers, [pos.get(), at.get(), map.kind.code(), 0]);
                 return Ok(at);
             }
             at = if map.kind == MapType::Unwritten { next } else { map.range.end().max(next) };

@@ -3,7 +3,7 @@
 //! Numbers are those of ARCHITECTURE.md. Most are checked where the code relies on them
 //! (`World::require`); [`World::broken_invariants`] looks at the whole state between operations.
 
-use crate::behaviour::WritePending;
+use crate::behaviour::{ClearRounding, WritePending};
 use crate::cache::folio::FolioFlags;
 use crate::units::{FolioId, Pos};
 use crate::world::{Env, World};
@@ -60,9 +60,12 @@ impl<E: Env> World<E> {
             check(4, !settled || state.uptodate.all() == uptodate);
             let beyond = pos >= self.file(folio.file()).size;
             if self.tracks_blocks() {
-                // Before 6.9 a folio that could not be mapped keeps its bits.
-                let unmapped = !dirty && self.behaviours().write_pending == WritePending::PerBlock;
-                check(5, dirty == state.dirty.any() || beyond || unmapped);
+                // Before 6.9 a folio that could not be mapped keeps its bits; and where a cut
+                // clears bits it may have cleared the last ones.
+                let all = self.behaviours();
+                let unmapped = !dirty && all.write_pending == WritePending::PerBlock;
+                let cut = dirty && all.clear_rounding == ClearRounding::Inward;
+                check(5, dirty == state.dirty.any() || beyond || unmapped || cut);
             }
             let blocks = state.uptodate.len();
             let valid = (0..blocks).all(|at| !state.dirty.get(at) || state.uptodate.get(at));

@@ -143,7 +143,7 @@ impl CowFork {
 }
 
 /// Notes the places that a range has in a fork.
-fn drop_places(fork: &ExtentMap, range: FileRange, given_up: &mut GivenUp) {
+pub(super) fn drop_places(fork: &ExtentMap, range: FileRange, given_up: &mut GivenUp) {
     let mut at = range.start();
     while at < range.end() {
         let old = fork.lookup(at, range.end());

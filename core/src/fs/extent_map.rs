@@ -95,18 +95,20 @@ impl ExtentMap {
             self.changes.push((at, old, extent));
         }
     }
-    /// Makes the blocks of `range` a hole.
-    pub fn clear(&mut self, range: FileRange) {
+    /// Makes the blocks of `range` a hole; whether any was not.
+    pub fn clear(&mut self, range: FileRange) -> bool {
         self.cookie += 1;
         let (start, end) = self.blocks(range);
         let first = self.extents.range(..start).next_back().map_or(start, |(at, _)| *at);
         let touched: Vec<(BlockNo, Extent)> =
             self.extents.range(first..end).map(|(at, extent)| (*at, *extent)).collect();
+        let mut any = false;
         for (at, extent) in touched {
             let stop = at + extent.len;
             if stop <= start {
                 continue;
             }
+            any = true;
             let head = (at < start).then(|| Extent { len: start.since(at), ..extent });
             self.put(at, head);
             if stop > end {
@@ -115,6 +117,41 @@ impl ExtentMap {
                 self.put(end, Some(Extent { len: stop.since(end), addr, ..extent }));
             }
         }
+        any
+    }
+    fn place(&mut self, at: BlockNo, extent: Extent) {
+        let range = FileRange::between(self.pos(at), self.pos(at + extent.len));
+        self.set(range, extent.state, extent.addr);
+    }
+    /// Takes the blocks of `range` out: what lies behind moves down (`xfs_bmap_collapse_extents`).
+    pub fn shift_down(&mut self, range: FileRange) {
+        self.clear(range);
+        let (start, end) = self.blocks(range);
+        let behind: Vec<_> = self.extents.range(end..).map(|(at, e)| (*at, *e)).collect();
+        for (at, extent) in behind {
+            self.put(at, None);
+            self.place(at - end.since(start), extent);
+        }
+    }
+    /// Puts a hole of the length of `range` in at its start: what lies behind moves up
+    /// (`xfs_bmap_split_extent`, `xfs_bmap_insert_extents`).
+    pub fn shift_up(&mut self, range: FileRange) {
+        let (start, end) = self.blocks(range);
+        let first = self.extents.range(..=start).next_back().map_or(start, |(at, _)| *at);
+        let all: Vec<_> = self.extents.range(first..).map(|(at, e)| (*at, *e)).collect();
+        for (at, extent) in all.into_iter().rev() {
+            let stop = at + extent.len;
+            if stop <= start {
+                continue;
+            }
+            let from = at.max(start);
+            let skipped = self.geometry.blocks_bytes(from.since(at));
+            let kept = Extent { len: from.since(at), ..extent };
+            self.put(at, (at < start).then_some(kept));
+            let addr = extent.addr.map(|addr| addr + skipped);
+            self.place(from + end.since(start), Extent { len: stop.since(from), addr, ..extent });
+        }
+        self.cookie += 1;
     }
     /// Gives back what is only promised in a range; whether anything was.
     pub fn punch_promises(&mut self, range: FileRange) -> bool {
@@ -201,7 +238,7 @@ mod tests {
                 let state = [MapType::Hole, MapType::Delalloc, MapType::Unwritten, MapType::Mapped]
                     [what as usize];
                 let addr = (what >= 2).then(|| DevAddr::new(start * 16 + 4096));
-                if state == MapType::Hole { map.clear(range) } else { map.set(range, state, addr) }
+                if state == MapType::Hole { map.clear(range); } else { map.set(range, state, addr) }
                 for block in start..start + len {
                     let addr = addr.map(|addr| addr + Bytes::new((block - start) * 16));
                     plain[block as usize] = (state, addr);

@@ -5,15 +5,15 @@
 //! space as *unwritten* blocks; completion converts what was written. A write to shared blocks goes
 //! through the CoW fork.
 
-use super::cow::{CowFork, GivenUp};
+use super::cow::{CowFork, GivenUp, drop_places};
 use super::extent_map::ExtentMap;
 use super::inline::InlineData;
 use super::prealloc::Prealloc;
-use super::{Allocated, SpaceAllocator};
+use super::{Allocated, Manner, SpaceAllocator};
 use crate::errno::Errno;
 use crate::geometry::Geometry;
 use crate::iomap::{Intent, Iomap, MapType, Mapping};
-use crate::units::{Bytes, DevAddr, FileRange, Pages, Pos};
+use crate::units::{Bytes, DevAddr, FileRange, MAX_POS, Pages, Pos};
 use std::collections::BTreeSet;
 
 /// Most pages that one mapping of a write over a hole reserves (`MAX_WRITEBACK_PAGES`).
@@ -31,6 +31,7 @@ pub struct Extents {
     inline: Option<InlineData>,
     /// Where an ioend must not go on.
     boundaries: BTreeSet<Pos>,
+    manner: Manner,
 }
 
 impl Extents {
@@ -43,6 +44,7 @@ impl Extents {
             prealloc: Prealloc::Off,
             inline: None,
             boundaries: BTreeSet::new(),
+            manner: Manner::Xfs,
         }
     }
     /// Says how much is reserved behind EOF.
@@ -96,6 +98,73 @@ impl Extents {
     /// The CoW fork, to be changed.
     pub const fn cow_mut(&mut self) -> Option<&mut CowFork> {
         self.cow.as_mut()
+    }
+    /// The same, of a file system that changes sizes and extents in this manner.
+    #[must_use]
+    pub fn in_manner(self, manner: Manner) -> Self {
+        Self { manner, ..self }
+    }
+    /// How it changes sizes and extents.
+    pub const fn manner(&self) -> Manner {
+        self.manner
+    }
+    /// Fills the holes of a range with unwritten blocks; XFS gives promises space, too
+    /// (`xfs_alloc_file_space`).
+    pub fn preallocate(
+        &mut self,
+        range: FileRange,
+        space: &mut SpaceAllocator,
+    ) -> Result<(), Errno> {
+        let mut at = range.start();
+        while at < range.end() {
+            let found = self.map.lookup(at, range.end());
+            let part = found.range.intersect(FileRange::between(at, range.end()));
+            let promised = found.kind == MapType::Delalloc && self.manner == Manner::Xfs;
+            if found.kind == MapType::Hole || promised {
+                let addr = space.allocate(part.len())?;
+                self.map.set(part, MapType::Unwritten, Some(addr));
+            }
+            at = part.end();
+        }
+        Ok(())
+    }
+    /// Makes the blocks of a range a hole; what of it was shared is given up, and behind a new EOF
+    /// the reservations of the CoW fork, too (`xfs_itruncate_extents`).
+    pub fn free(&mut self, range: FileRange, eof: bool) -> (bool, GivenUp) {
+        let Self { cow, map, .. } = self;
+        let mut given_up = GivenUp::new();
+        if let Some(cow) = cow {
+            let end = map.last_end_before(range.end()).unwrap_or(range.start());
+            let mut at = range.start();
+            while at < end {
+                let found = cow.shared().lookup(at, end);
+                if found.kind != MapType::Hole {
+                    drop_places(map, found.range.intersect(range), &mut given_up);
+                }
+                at = found.range.end();
+            }
+            cow.set_shared(range, false);
+            if eof {
+                cow.fork_mut().clear(range);
+            }
+        }
+        (map.clear(range), given_up)
+    }
+    /// Takes a range out: extents behind it move down.
+    pub fn shift_down(&mut self, range: FileRange) {
+        self.map.shift_down(range);
+        if let Some(cow) = &mut self.cow {
+            cow.fork_mut().clear(FileRange::between(range.start(), Pos::new(MAX_POS)));
+            cow.shared_mut().shift_down(range);
+        }
+    }
+    /// Puts a hole in: extents from its start on move up.
+    pub fn shift_up(&mut self, range: FileRange) {
+        self.map.shift_up(range);
+        if let Some(cow) = &mut self.cow {
+            cow.fork_mut().clear(FileRange::between(range.start(), Pos::new(MAX_POS)));
+            cow.shared_mut().shift_up(range);
+        }
     }
     /// The extents.
     pub const fn map(&self) -> &ExtentMap {

@@ -87,6 +87,15 @@ pub struct Metadata {
     pub meta: bool,
 }
 
+/// How a file system goes about changes of a file's size and extents.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Manner {
+    /// What must not be lost is written back first, as in XFS.
+    Xfs,
+    /// Nothing is written back for it.
+    Generic,
+}
+
 /// A mapping provider.
 #[derive(Clone, Debug)]
 pub enum Provider {
@@ -243,6 +252,57 @@ impl Provider {
     /// Gives the bytes that live with the inode a block; where it lies, if any do.
     pub fn unstuff(&mut self, space: &mut SpaceAllocator) -> Result<Option<DevAddr>, Errno> {
         self.of_extents_mut().map_or(Ok(None), |fs| fs.unstuff(space))
+    }
+    /// How sizes and extents change; none: they cannot, as with bytes that live with the inode.
+    pub const fn manner(&self) -> Option<Manner> {
+        match self {
+            Self::BlockDev(_) | Self::Memory | Self::Indirect(_) | Self::Zone(_) => None,
+            Self::Extents(fs) if fs.inline().is_some() => None,
+            Self::Extents(fs) => Some(fs.manner()),
+            Self::Scripted(_) => Some(Manner::Xfs),
+        }
+    }
+    /// Makes the blocks of a range a hole, `eof`: because the file ends there; whether any was not,
+    /// and what was shared of it.
+    pub fn free(&mut self, range: FileRange, eof: bool) -> (bool, GivenUp) {
+        match self {
+            Self::BlockDev(_) | Self::Memory | Self::Indirect(_) | Self::Zone(_) => {
+                (false, GivenUp::new())
+            }
+            Self::Extents(fs) => fs.free(range, eof),
+            Self::Scripted(fs) => (fs.map_mut().clear(range), GivenUp::new()),
+        }
+    }
+    /// Fills the holes of a range with unwritten blocks. A script says by itself where they lie.
+    pub fn preallocate(
+        &mut self,
+        range: FileRange,
+        space: &mut SpaceAllocator,
+    ) -> Result<(), Errno> {
+        match self {
+            Self::BlockDev(_)
+            | Self::Memory
+            | Self::Indirect(_)
+            | Self::Zone(_)
+            | Self::Scripted(_) => Ok(()),
+            Self::Extents(fs) => fs.preallocate(range, space),
+        }
+    }
+    /// Takes a range out: extents behind it move down.
+    pub fn shift_down(&mut self, range: FileRange) {
+        match self {
+            Self::BlockDev(_) | Self::Memory | Self::Indirect(_) | Self::Zone(_) => {}
+            Self::Extents(fs) => fs.shift_down(range),
+            Self::Scripted(fs) => fs.map_mut().shift_down(range),
+        }
+    }
+    /// Puts a hole in: extents from its start on move up.
+    pub fn shift_up(&mut self, range: FileRange) {
+        match self {
+            Self::BlockDev(_) | Self::Memory | Self::Indirect(_) | Self::Zone(_) => {}
+            Self::Extents(fs) => fs.shift_up(range),
+            Self::Scripted(fs) => fs.map_mut().shift_up(range),
+        }
     }
     /// The bytes that live with the inode.
     pub fn inline_bytes(&self) -> &[u8] {

@@ -78,6 +78,7 @@ impl<E: Env> World<E> {
     }
     /// The inode goes to the device with the bytes that live there; its own write is not modelled.
     pub(crate) fn commit_inode(&mut self, file: FileId) {
+        self.record_synced_size(file);
         let size = self.file(file).size;
         if self.file_mut(file).provider.commit_inline() && self.file(file).disk_size != size {
             let old = self.file(file).disk_size;

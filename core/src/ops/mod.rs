@@ -1,9 +1,11 @@
 //! Operations: what an application asks of the engine, each as a straight line like in the kernel.
 
 pub mod advise;
+pub mod fallocate;
 mod fill;
 mod fill_window;
 pub(crate) mod inline;
+mod invalidate;
 mod iter;
 pub(crate) mod life;
 mod memory;
@@ -14,6 +16,7 @@ pub mod readahead;
 pub mod sync;
 mod throttle;
 mod touch;
+pub(crate) mod truncate;
 pub(crate) mod write;
 pub(crate) mod zero;
 
@@ -58,11 +61,31 @@ pub enum OpKind {
     Mkwrite,
     /// Take back memory of folios that were not used lately.
     Reclaim,
+    /// Give a file another size.
+    Truncate,
+    /// Allocate space ahead.
+    Allocate,
+    /// Allocate space ahead without growing.
+    AllocateKeepSize,
+    /// Make a hole.
+    Punch,
+    /// Replace by unwritten blocks.
+    Zero,
+    /// Replace by unwritten blocks without growing.
+    ZeroKeepSize,
+    /// Take a range out.
+    Collapse,
+    /// Put a hole in.
+    Insert,
+    /// Find data.
+    SeekData,
+    /// Find a hole.
+    SeekHole,
 }
 
 impl OpKind {
     /// Every kind, in the order of its code.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 27] = [
         Self::Pread,
         Self::Pwrite,
         Self::PwriteDsync,
@@ -80,6 +103,16 @@ impl OpKind {
         Self::ZeroRange,
         Self::Mkwrite,
         Self::Reclaim,
+        Self::Truncate,
+        Self::Allocate,
+        Self::AllocateKeepSize,
+        Self::Punch,
+        Self::Zero,
+        Self::ZeroKeepSize,
+        Self::Collapse,
+        Self::Insert,
+        Self::SeekData,
+        Self::SeekHole,
     ];
     /// The code in deltas; never 0.
     pub const fn code(self) -> u64 {
@@ -103,7 +136,17 @@ impl OpKind {
             | Self::Readahead
             | Self::ReadFolio
             | Self::ZeroRange
-            | Self::Mkwrite => true,
+            | Self::Mkwrite
+            | Self::Truncate
+            | Self::Allocate
+            | Self::AllocateKeepSize
+            | Self::Punch
+            | Self::Zero
+            | Self::ZeroKeepSize
+            | Self::Collapse
+            | Self::Insert
+            | Self::SeekData
+            | Self::SeekHole => true,
             Self::Fsync | Self::Fdatasync | Self::Syncfs | Self::Writeback | Self::Reclaim => false,
         }
     }
@@ -127,6 +170,16 @@ impl OpKind {
             Self::ZeroRange => "zero_range",
             Self::Mkwrite => "mkwrite",
             Self::Reclaim => "reclaim",
+            Self::Truncate => "truncate",
+            Self::Allocate => "fallocate",
+            Self::AllocateKeepSize => "fallocate (keep size)",
+            Self::Punch => "fallocate (punch)",
+            Self::Zero => "fallocate (zero)",
+            Self::ZeroKeepSize => "fallocate (zero, keep size)",
+            Self::Collapse => "fallocate (collapse)",
+            Self::Insert => "fallocate (insert)",
+            Self::SeekData => "lseek (SEEK_DATA)",
+            Self::SeekHole => "lseek (SEEK_HOLE)",
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Buffered write (`iomap_file_buffered_write`).
 
+use super::truncate::eof_moved;
 use super::{inline, iter, zero};
 use crate::behaviour::{DirtyTracking, FirstAccess, WriteChunk};
 use crate::block::bio::{BioEnd, BioHead, BioState};
@@ -140,6 +141,7 @@ async fn write_mapping<E: Env>(
             world.write_end(folio, offset, part.len(), copied)
         });
         cx.reach(StopPoint::AfterWriteEnd, |_| part).await;
+        let old_size = cx.with(|world| world.file(file).size);
         if accepted {
             cx.with(|world| {
                 world.count(Counter::AppWritten, copied.get());
@@ -150,6 +152,9 @@ async fn write_mapping<E: Env>(
         cx.with(|world| world.unlock(folio));
         let (asked, accepted) = (part.len(), accepted && !copied.is_zero());
         if accepted {
+            if old_size < pos {
+                eof_moved(cx, file, old_size, pos).await;
+            }
             *at += copied;
             continue;
         }

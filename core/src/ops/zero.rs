@@ -3,32 +3,67 @@
 
 use super::iter;
 use super::write::write_begin;
+use crate::behaviour::ZeroFlush;
 use crate::cache::mapping::Tag;
 use crate::engine::{Cx, WriteFlags};
 use crate::errno::Errno;
 use crate::iomap::{Intent, MapType};
 use crate::trace::rule::Rule;
-use crate::units::{Bytes, FileId, FileRange, Offset, Pages};
+use crate::units::{Bytes, FileId, FileRange, FolioId, Offset, Pages};
 use crate::world::{Env, World};
 
 /// Zeroes `range` where it has data; holes and unwritten blocks read as zero already, unless the
-/// cache over them is dirty: then it is written first and the mapping asked for again. Tells
-/// whether anything was zeroed.
+/// cache over them is dirty: what is done then is a matter of the version. Tells whether anything
+/// was zeroed.
 pub(crate) async fn zero_range<E: Env>(
     cx: &Cx<'_, E>,
     file: FileId,
     range: FileRange,
 ) -> Result<bool, Errno> {
+    let how = cx.with(|world| world.behaviours().zero_flush);
+    let first = cx.with(|world| world.rest_of_block(range));
+    let by_itself =
+        how == ZeroFlush::AfterFirstBlock && cx.with(|world| world.range_is_dirty(file, first));
+    if !by_itself {
+        return zero_mappings(cx, file, range, Skips::Clean).await;
+    }
+    let zeroed = zero_mappings(cx, file, first, Skips::Nothing).await?;
+    let rest = FileRange::between(first.end(), range.end());
+    Ok(zero_mappings(cx, file, rest, Skips::Clean).await? | zeroed)
+}
+
+/// What zeroing may leave out.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Skips {
+    /// Nothing: the cache is there and dirty.
+    Nothing,
+    /// What reads as zero from the device, once the cache over it is clean.
+    Clean,
+}
+
+async fn zero_mappings<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    range: FileRange,
+    skips: Skips,
+) -> Result<bool, Errno> {
     let mut zeroed = false;
-    let mut flush = cx.with(|world| world.range_is_dirty(file, range));
+    let how = cx.with(|world| world.behaviours().zero_flush);
+    let mut flush = how != ZeroFlush::Never && cx.with(|world| world.range_is_dirty(file, range));
     let mut at = range.start();
     while at < range.end() {
         let rest = FileRange::between(at, range.end());
         let mapping = iter::begin(cx, file, rest, Intent::Zero, false).await?;
         let part = FileRange::between(at, at + mapping.left(at, rest.len()));
         let source = mapping.source().kind;
-        if matches!(source, MapType::Hole | MapType::Unwritten) {
-            if core::mem::take(&mut flush) {
+        let skipped = matches!(source, MapType::Hole | MapType::Unwritten);
+        if skipped && skips == Skips::Clean {
+            let flushes = how != ZeroFlush::Unwritten || source == MapType::Unwritten;
+            if flushes && core::mem::take(&mut flush) {
+                cx.with(|world| {
+                    let args = [at.get(), rest.len().get(), source.code(), 0];
+                    world.step(Rule::ZeroFlushes, args);
+                });
                 super::sync::write_and_wait(cx, file, rest).await?;
                 continue;
             }
@@ -39,28 +74,36 @@ pub(crate) async fn zero_range<E: Env>(
             at = part.end();
             continue;
         }
-        let Some(folio) =
-            write_begin(cx, file, &mapping, at, (part.len(), WriteFlags::default())).await?
-        else {
-            continue;
-        };
-        at += cx.with(|world| {
-            let start = world.folio_pos(folio);
-            let offset = Offset::ZERO + part.start().since(start);
-            let len = part.intersect(world.folio_range(folio)).len();
-            world.zero_bytes(folio, offset, offset + len);
-            world.mark_accessed(folio);
-            world.write_end(folio, offset, len, len);
-            world.unlock(folio);
-            world.step(Rule::Zeroed, [part.start().get(), len.get(), 0, 0]);
-            len
-        });
-        zeroed = true;
+        while at < part.end() {
+            let left = part.end().since(at);
+            let begun = write_begin(cx, file, &mapping, at, (left, WriteFlags::default())).await?;
+            // None: the mapping is stale.
+            let Some(folio) = begun else { break };
+            at += cx.with(|world| world.zero_in_folio(folio, FileRange::between(at, part.end())));
+            zeroed = true;
+        }
     }
     Ok(zeroed)
 }
 
 impl<E: Env> World<E> {
+    /// Zeroes what a locked folio holds of a range and unlocks it; how many bytes.
+    fn zero_in_folio(&mut self, folio: FolioId, range: FileRange) -> Bytes {
+        let part = range.intersect(self.folio_range(folio));
+        let offset = Offset::ZERO + part.start().since(self.folio_pos(folio));
+        self.zero_bytes(folio, offset, offset + part.len());
+        self.mark_accessed(folio);
+        self.write_end(folio, offset, part.len(), part.len());
+        self.unlock(folio);
+        self.step(Rule::Zeroed, [part.start().get(), part.len().get(), 0, 0]);
+        part.len()
+    }
+    /// The part of a range up to the end of the block that it begins inside; nothing if it begins
+    /// with a block.
+    fn rest_of_block(&self, range: FileRange) -> FileRange {
+        let end = self.geometry().round_up_block(range.start()).min(range.end());
+        FileRange::between(range.start(), end)
+    }
     /// Whether any page of a range is dirty or under writeback (`filemap_range_needs_writeback`).
     fn range_is_dirty(&self, file: FileId, range: FileRange) -> bool {
         if range.is_empty() {

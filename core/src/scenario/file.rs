@@ -3,6 +3,7 @@
 //! Version 0 carries no promise. Every error names line, column and field.
 
 use super::raw::{self, Raw, RawDevice, RawOp, RawQueue, RawSize, RawWorld};
+use super::shape;
 use super::size::parse_size;
 use super::start::build_files;
 use super::{
@@ -156,14 +157,9 @@ fn check_held(
     let mut held: Vec<(Pos, u64)> = files.iter().map(|file| (file.size, file.filled())).collect();
     for op in ops {
         let (size, bytes) = &mut held[op.file.get() as usize];
-        let more = match op.action {
-            Action::Pread { range, .. } => range.len() + readahead,
-            Action::Pwrite { range, .. } => {
-                *size = range.end().max(*size);
-                range.len()
-            }
-            Action::Fsync | Action::Fdatasync | Action::Syncfs | Action::Reclaim(_) => Bytes::ZERO,
-        };
+        *size = op.action.grows_to(*size);
+        let ahead = matches!(op.action, Action::Pread { .. } | Action::MmapLoad(_));
+        let more = op.action.touched() + if ahead { readahead } else { Bytes::ZERO };
         *bytes = bytes.saturating_add(more.get());
     }
     let mut all = 0;
@@ -255,10 +251,13 @@ fn push_ops(
             }
         }
         other => {
-            let action = sync_action(other).ok_or_else(|| {
+            let simple = sync_action(other)
+                .map_or_else(|| shape::action(entry, written(0)), |action| Ok(Some(action)))?;
+            let action = simple.ok_or_else(|| {
+                let names = shape::NAMES;
                 let message = format!(
                     "no operation `{other}`: expected pread, pwrite, pwrite_dsync, randwrite, \
-                     fsync, fdatasync, syncfs or reclaim"
+                     fsync, fdatasync, syncfs, reclaim, {names}"
                 );
                 (raw.what.span(), message)
             })?;

@@ -5,6 +5,7 @@ pub mod fio;
 pub mod fit;
 mod raw;
 pub mod run;
+mod shape;
 pub mod size;
 mod start;
 
@@ -14,6 +15,8 @@ use crate::device::sim::Timing;
 use crate::fs::prealloc::Prealloc;
 use crate::geometry::Geometry;
 use crate::iomap::MapType;
+use crate::ops::fallocate::FallocMode;
+use crate::ops::sync::RangeSync;
 use crate::units::{Bytes, DevAddr, FileId, FileRange, Pages, Pos};
 
 /// Most operations that a scenario may expand to.
@@ -108,6 +111,69 @@ pub enum Action {
     Syncfs,
     /// Take back so many pages of memory.
     Reclaim(Pages),
+    /// Read `range` through a shared mapping.
+    MmapLoad(FileRange),
+    /// Store `byte` throughout `range` through a shared mapping.
+    MmapStore {
+        /// Where.
+        range: FileRange,
+        /// What.
+        byte: u8,
+    },
+    /// Make the stores of a range durable.
+    Msync(FileRange),
+    /// Write a range back.
+    SyncRange(FileRange, RangeSync),
+    /// Give the file another size.
+    Truncate(Pos),
+    /// Change the space of a range.
+    Fallocate(FallocMode, FileRange),
+    /// Find the next data, or the next hole.
+    Seek {
+        /// From where.
+        pos: Pos,
+        /// Data, and not a hole.
+        data: bool,
+    },
+}
+
+impl Action {
+    /// The bytes of the file that pass through memory for it.
+    pub fn touched(&self) -> Bytes {
+        match self {
+            Self::Pread { range, .. }
+            | Self::Pwrite { range, .. }
+            | Self::MmapLoad(range)
+            | Self::MmapStore { range, .. } => range.len(),
+            Self::Fsync
+            | Self::Fdatasync
+            | Self::Syncfs
+            | Self::Reclaim(_)
+            | Self::Msync(_)
+            | Self::SyncRange(..)
+            | Self::Truncate(_)
+            | Self::Fallocate(..)
+            | Self::Seek { .. } => Bytes::ZERO,
+        }
+    }
+    /// How long a file of `size` bytes is at most afterwards.
+    pub fn grows_to(&self, size: Pos) -> Pos {
+        match self {
+            Self::Truncate(new) => size.max(*new),
+            Self::Fallocate(FallocMode::Insert, range) => size + range.len(),
+            Self::Pwrite { range, .. } | Self::Fallocate(_, range) => range.end().max(size),
+            Self::Pread { .. }
+            | Self::Fsync
+            | Self::Fdatasync
+            | Self::Syncfs
+            | Self::Reclaim(_)
+            | Self::MmapLoad(_)
+            | Self::MmapStore { .. }
+            | Self::Msync(_)
+            | Self::SyncRange(..)
+            | Self::Seek { .. } => size,
+        }
+    }
 }
 
 /// One operation.

@@ -80,6 +80,8 @@ pub(super) struct RawOp {
     pub(super) repeat: Option<Spanned<i64>>,
     pub(super) seed: Option<Spanned<i64>>,
     pub(super) then: Option<Spanned<String>>,
+    pub(super) size: Option<Spanned<RawSize>>,
+    pub(super) mode: Option<Spanned<String>>,
 }
 
 pub(super) enum RawSize {
@@ -183,7 +185,10 @@ fn extent_of(span: Span, table: &DeTable<'_>) -> Result<RawExtent, Problem> {
 }
 
 fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
-    let known = ["do", "file", "at", "len", "byte", "nowait", "pages", "repeat", "seed", "then"];
+    let known = [
+        "do", "file", "at", "len", "byte", "nowait", "pages", "repeat", "seed", "then", "size",
+        "mode",
+    ];
     let fields = Fields::new(span, table, &known)?;
     Ok(RawOp {
         what: fields.need("do", string)?,
@@ -196,6 +201,8 @@ fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
         repeat: fields.may("repeat", integer)?,
         seed: fields.may("seed", integer)?,
         then: fields.may("then", string)?,
+        size: fields.may("size", size)?,
+        mode: fields.may("mode", string)?,
     })
 }
 

@@ -172,5 +172,18 @@ fn run_op<E: Env>(engine: &Engine<E>, sim: &mut Sim, op: ScenarioOp) -> Result<O
         Action::Fdatasync => drive(engine, sim, engine.fsync(task, op.file, true)),
         Action::Syncfs => drive(engine, sim, engine.syncfs(task)),
         Action::Reclaim(pages) => Ok(engine.reclaim(task, pages)),
+        Action::MmapLoad(range) => drive(engine, sim, engine.mmap_load(task, op.file, range)),
+        Action::MmapStore { range, byte } => {
+            drive(engine, sim, engine.mmap_store(task, op.file, range, byte))
+        }
+        Action::Msync(range) => drive(engine, sim, engine.msync(task, op.file, range)),
+        Action::SyncRange(range, flags) => {
+            drive(engine, sim, engine.sync_file_range(task, op.file, range, flags))
+        }
+        Action::Truncate(size) => drive(engine, sim, engine.truncate(task, op.file, size)),
+        Action::Fallocate(mode, range) => {
+            drive(engine, sim, engine.fallocate(task, op.file, mode, range))
+        }
+        Action::Seek { pos, data } => Ok(engine.seek(task, op.file, pos, data)),
     }
 }

@@ -250,7 +250,8 @@ pub(super) fn bios(model: &Model, file: FileId) -> Vec<BioView> {
 
 /// The bytes that a step zeroed in the cache.
 fn zeroed(step: &Step) -> Option<(u64, u64)> {
-    let zeroes = [Rule::RunZeroed, Rule::ReadZeroed, Rule::Zeroed].contains(&step.rule);
+    let zeroes =
+        [Rule::RunZeroed, Rule::ReadZeroed, Rule::Zeroed, Rule::TailCut].contains(&step.rule);
     zeroes.then_some((step.args[0], step.args[0].saturating_add(step.args[1])))
 }
 
@@ -305,9 +306,12 @@ fn bio_view(model: &Model, file: FileId, id: u32, bio: &BioRecord) -> Option<Bio
             geometry.page_pos(folio.place().index).get().saturating_add(offset)
         });
         pos = start.saturating_add(len);
-        // Only a folio can tell one block from another.
-        let blocks = folio.map_or(0, |folio| u64::from(folio.blocks()) * block);
-        let end = if folio.is_some() { len.min(blocks.saturating_sub(offset)) } else { len };
+        // Only a folio can tell one block from another, and only of what it still holds.
+        let holds = |folio: &&FolioState| {
+            offset.saturating_add(len) <= u64::from(folio.blocks()).saturating_mul(block)
+        };
+        let folio = folio.filter(holds);
+        let end = len;
         let mut done = 0;
         while done < end {
             let at = geometry.block_floor(Offset::new(offset + done)).get();

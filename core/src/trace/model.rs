@@ -111,6 +111,12 @@ impl FolioState {
             write_pending: 0,
         }
     }
+    /// The same folio with another size; only one without block state can have another.
+    fn with_blocks(&self, place: u64, blocks: u32) -> Option<Self> {
+        let (pfn, flags) = (self.pfn, self.flags);
+        let bare = |place, blocks| Self { pfn, flags, ..Self::new(place, blocks) };
+        (*self == bare(self.place, self.blocks())).then(|| bare(place, blocks))
+    }
     /// File, index and order.
     pub fn place(&self) -> Place {
         Place::unpack(self.place).expect("only cached folios are kept")
@@ -400,6 +406,10 @@ impl Model {
                 }
                 let blocks = self.geometry.blocks_per_folio(place.order).get() as u32;
                 match self.folios.get_mut(&delta.object) {
+                    // A folio that was split is smaller.
+                    Some(folio) if folio.blocks() != blocks => {
+                        *folio = folio.with_blocks(delta.new, blocks).ok_or_else(|| bad(delta))?;
+                    }
                     Some(folio) => folio.place = delta.new,
                     None => {
                         self.folios.insert(delta.object, FolioState::new(delta.new, blocks));

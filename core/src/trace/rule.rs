@@ -230,6 +230,28 @@ rules! {
     WritebackStarts = 119, Function, "folio_start_writeback", "the folio at {0x} goes under writeback, bytes pending: {1}";
     /// A copy into a file without a device.
     KeptInMemory = 114, Function, "shmem_write_end", "{1b} are in the folio at {0x}, the rest of it is zero: dirty for ever, and never written back";
+    /// Part of a folio goes.
+    TailCut = 120, Function, "truncate_inode_partial_folio", "the folio at {2x} reaches out of the range that goes: {1b} from {0x} on are zeroed in memory";
+    /// A large folio became smaller ones.
+    FolioSplit = 121, Function, "folio_split", "the folio of order {1} at {0x} is split around page {2}: {3} folios, each where it was in memory";
+    /// A large folio stays whole.
+    SplitRefused = 122, Function, "iomap_release_folio", "the folio of order {1} at {0x} is dirty: its block state is not given up, it is not split";
+    /// Blocks became a hole.
+    SpaceFreed = 123, Function, "xfs_bunmapi_range", "blocks from {0x} to {1x} become a hole";
+    /// `disk_size` was set together with `i_size`.
+    SizeRecorded = 124, Function, "xfs_setattr_size", "the recorded size becomes {1} instead of {0} bytes";
+    /// The page of the old EOF.
+    EofPageProtected = 125, Function, "pagecache_isize_extended", "blocks behind the old EOF at {1} are now inside the file: the next store to the folio at {0x} faults";
+    /// Holes got space.
+    SpacePreallocated = 126, Function, "xfs_alloc_file_space", "{1b} at {0x}: where nothing was there are unwritten blocks now";
+    /// Extents move towards the start.
+    ExtentsMovedDown = 127, Function, "xfs_bmap_collapse_extents", "extents from {0x} on move down by {1b}";
+    /// Extents move towards the end.
+    ExtentsMovedUp = 128, Function, "xfs_bmap_insert_extents", "extents from {0x} on move up by {1b}";
+    /// Zeroing met dirty cache.
+    ZeroFlushes = 129, Function, "iomap_zero_iter_flush_and_stale", "the cache from {0x} on was dirty and a mapping is {2t}: {1b} are written first, then the mapping is asked for again";
+    /// A seek has its answer.
+    SeekAnswers = 130, Function, "iomap_seek_data", "from {0x} on the first place that answers is {1x}: {2t} there";
     /// Files of the world are opened.
     FileOpened = 53, Op, "open", "file {0} of {1b} is opened";
     /// A bio got a request of its own.

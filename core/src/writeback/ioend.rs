@@ -293,7 +293,7 @@ impl<E: Env> World<E> {
         }
     }
     /// Space that a file gave up: where one other file alone still has it, it shares it no longer.
-    fn release_shared(&mut self, given_up: &GivenUp) {
+    pub(crate) fn release_shared(&mut self, given_up: &GivenUp) {
         let geometry = self.geometry();
         for (addr, len) in given_up {
             let held: Vec<(usize, FileRange)> = self

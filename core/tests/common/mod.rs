@@ -14,10 +14,11 @@ use folioscope_core::fs::blockdev::BlockDev;
 use folioscope_core::fs::extents::Extents;
 use folioscope_core::fs::indirect::Indirect;
 use folioscope_core::fs::inline::InlineData;
-use folioscope_core::fs::{Provider, SpaceAllocator};
+use folioscope_core::fs::{Manner, Provider, SpaceAllocator};
 use folioscope_core::geometry::Geometry;
 use folioscope_core::iomap::MapType;
 use folioscope_core::ops::advise::Advice;
+use folioscope_core::ops::fallocate::FallocMode;
 use folioscope_core::ops::readahead::ReadaheadLimits;
 use folioscope_core::trace::header::{Header, Source};
 use folioscope_core::trace::sink::Sink;
@@ -55,6 +56,8 @@ pub enum Kind {
     /// Blocks behind arrays of pointers, some of which are there and not in memory; bios go through
     /// a request queue.
     Indirect,
+    /// As `Extents`, of a file system that writes nothing back to change sizes and extents.
+    Generic,
 }
 
 /// Bytes that a file of [`Kind::Shared`] starts with.
@@ -104,6 +107,7 @@ impl<S: Sink> Rig<S> {
                 }
                 Provider::Indirect(fs)
             }
+            Kind::Generic => Provider::Extents(Extents::new(geometry).in_manner(Manner::Generic)),
             Kind::BlockDev => Provider::BlockDev(BlockDev::new(Bytes::new(1 << 20))),
             Kind::Stuffed => {
                 let mut fs = Extents::new(geometry);
@@ -160,6 +164,53 @@ impl<S: Sink> Rig<S> {
         let op = self.engine.syncfs(TASK);
         drive(&self.engine, &mut self.sim, op).expect("nothing hangs").0.expect("syncfs succeeds");
     }
+    /// Truncates, or changes the space of a range; what a plain array does for it.
+    pub fn reshape(&mut self, shape: Shape, model: &mut Vec<u8>) {
+        let block = self.engine.look(|world| world.snapshot().geometry().block_size().get());
+        let range = |pos: u64, len: u64| FileRange::between(Pos::new(pos), Pos::new(pos + len));
+        let size = model.len() as u64;
+        let (mode, range) = match shape {
+            Shape::Truncate(new) => {
+                let op = self.engine.truncate(TASK, self.file, Pos::new(new));
+                let done = drive(&self.engine, &mut self.sim, op).expect("nothing hangs");
+                done.0.expect("truncate succeeds");
+                model.resize(new as usize, 0);
+                return;
+            }
+            Shape::Falloc(FallocMode::Collapse, pos, len) => {
+                let (start, len) = (pos / block * block, len.next_multiple_of(block));
+                if start + len >= size {
+                    return;
+                }
+                drop(model.drain(start as usize..(start + len) as usize));
+                (FallocMode::Collapse, range(start, len))
+            }
+            Shape::Falloc(FallocMode::Insert, pos, len) => {
+                let (start, len) = (pos / block * block, len.next_multiple_of(block));
+                if start >= size || size > 4 * MAX_INSERTED {
+                    return;
+                }
+                model.splice(start as usize..start as usize, vec![0; len as usize]);
+                (FallocMode::Insert, range(start, len))
+            }
+            Shape::Falloc(mode, pos, len) => {
+                let grows = matches!(mode, FallocMode::Allocate | FallocMode::Zero);
+                if grows && pos + len > size {
+                    model.resize((pos + len) as usize, 0);
+                }
+                let zeroes =
+                    matches!(mode, FallocMode::Punch | FallocMode::Zero | FallocMode::ZeroKeepSize);
+                let end = ((pos + len) as usize).min(model.len());
+                if zeroes && (pos as usize) < end {
+                    model[pos as usize..end].fill(0);
+                }
+                (mode, range(pos, len))
+            }
+        };
+        let op = self.engine.fallocate(TASK, self.file, mode, range);
+        let done = drive(&self.engine, &mut self.sim, op).expect("nothing hangs");
+        done.0.expect("fallocate succeeds");
+    }
     pub fn durable(&self) -> Vec<u8> {
         self.sim.durable_bytes(&self.engine, self.file)
     }
@@ -201,6 +252,7 @@ impl<S: Sink> Rig<S> {
                     let freed = self.engine.reclaim(TASK, Pages::new(pages));
                     assert!(freed.0.is_ok());
                 }
+                Op::Shape(shape) => self.reshape(shape, model),
                 Op::Fsync => {
                     self.fsync();
                     assert_eq!(self.durable(), *model, "what fsync made durable, op {at}");
@@ -234,8 +286,44 @@ pub enum Op {
     Store(u64, u64),
     Drop(u64, u64),
     Reclaim(u64),
+    Shape(Shape),
     Fsync,
     Syncfs,
+}
+
+/// A change of size or extents.
+#[derive(Clone, Copy, Debug)]
+pub enum Shape {
+    Truncate(u64),
+    Falloc(FallocMode, u64, u64),
+}
+
+/// A file of more bytes than four times this gets no more inserted.
+const MAX_INSERTED: u64 = 10_000;
+
+/// Scripts that also change the size and the extents of the file.
+pub fn shaping_scripts(limit: u64, most: usize) -> impl Strategy<Value = Vec<Op>> {
+    use FallocMode as Mode;
+    let mode = prop::sample::select(vec![
+        Mode::Allocate,
+        Mode::AllocateKeepSize,
+        Mode::Punch,
+        Mode::Punch,
+        Mode::Zero,
+        Mode::ZeroKeepSize,
+        Mode::Collapse,
+        Mode::Insert,
+    ]);
+    let shape = prop_oneof![
+        1 => (0..limit).prop_map(Shape::Truncate),
+        1 => (mode, 0..limit, 1..limit / 2)
+            .prop_map(|(mode, pos, len)| Shape::Falloc(mode, pos, len)),
+    ];
+    let op = prop_oneof![
+        2 => shape.prop_map(|shape| vec![Op::Shape(shape)]),
+        3 => scripts(limit, 2),
+    ];
+    prop::collection::vec(op, 1..most).prop_map(|parts| parts.concat())
 }
 
 /// Scripts over a file of up to `limit` bytes.

@@ -14,6 +14,8 @@ pub(super) enum Kind {
     IoendAdds,
     Bios,
     FoliosAdded,
+    FoliosDeleted,
+    Cache,
     Readahead,
     ReadsBeforeModify,
     GuestBios,
@@ -25,11 +27,13 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 12] = [
         Self::Content,
         Self::IoendAdds,
         Self::Bios,
         Self::FoliosAdded,
+        Self::FoliosDeleted,
+        Self::Cache,
         Self::Readahead,
         Self::ReadsBeforeModify,
         Self::GuestBios,
@@ -45,6 +49,8 @@ impl Kind {
             Self::IoendAdds => "ioend_adds",
             Self::Bios => "bios_by_file_offset",
             Self::FoliosAdded => "folios_added",
+            Self::FoliosDeleted => "folios_deleted",
+            Self::Cache => "cache",
             Self::Readahead => "readahead",
             Self::ReadsBeforeModify => "reads_before_modify",
             Self::GuestBios => "guest_bios",
@@ -61,6 +67,8 @@ impl Kind {
             Self::IoendAdds => &["ioend_adds"],
             Self::Bios | Self::ReadsBeforeModify => &["bios", "bios_by_file_offset"],
             Self::FoliosAdded => &["folios_added"],
+            Self::FoliosDeleted => &["folios_deleted"],
+            Self::Cache => &["cache"],
             Self::Readahead => &["readahead"],
             Self::GuestBios
             | Self::GuestFoliosAdded
@@ -130,8 +138,12 @@ fn first_rows(expected: &[Value], got: &[Value]) -> (Value, Value) {
 pub(super) fn verdict(golden: &Golden, plain: &Outcome, runs: &[Outcome], steps: usize) -> Verdict {
     let mut verdict = Verdict::default();
     let want = wanted(golden, &golden.bios_by_file_offset, steps);
+    let counted = golden.steps.iter().any(|step| !step.cache.is_empty());
+    let kinds = Kind::ALL
+        .into_iter()
+        .filter(|kind| *kind != Kind::Content && (counted || *kind != Kind::Cache));
     for (step, want) in want.iter().enumerate() {
-        for kind in Kind::ALL.into_iter().filter(|kind| *kind != Kind::Content) {
+        for kind in kinds.clone() {
             let notes: Vec<&Unstable> = unstable(golden, kind, step).collect();
             let per_run = kind == Kind::Bios && !golden.per_run.is_empty();
             if per_run {
@@ -168,9 +180,10 @@ fn settle(rows: &mut [Value], note: &Unstable, kind: Kind) {
     const BIO: [&str; 3] = ["rw", "flags", "ranges"];
     let names: &[&str] = match kind {
         Kind::IoendAdds => &IOEND,
-        Kind::FoliosAdded => &FOLIO,
+        Kind::FoliosAdded | Kind::FoliosDeleted => &FOLIO,
         Kind::Bios | Kind::ReadsBeforeModify => &BIO,
         Kind::Content
+        | Kind::Cache
         | Kind::Readahead
         | Kind::GuestBios
         | Kind::GuestFoliosAdded
@@ -197,6 +210,20 @@ fn wanted(golden: &Golden, bios: &[BioRow], steps: usize) -> Vec<Lists> {
     for row in &golden.folios_added {
         if let Some(list) = lists.get_mut(row.step) {
             list.folios_added.push(json!([name(&row.file), row.pos, row.order]));
+        }
+    }
+    for row in &golden.folios_deleted {
+        if let Some(list) = lists.get_mut(row.step) {
+            list.folios_deleted.push(json!([name(&row.file), row.pos, row.order]));
+        }
+    }
+    let mut before = BTreeMap::new();
+    for step in &golden.steps {
+        let Some(list) = lists.get_mut(step.step) else { continue };
+        for (name, now) in &step.cache {
+            if before.insert(name, *now).unwrap_or_default() != *now {
+                list.cache.push(json!([name, now]));
+            }
         }
     }
     for row in &golden.readahead {
@@ -230,6 +257,8 @@ fn wanted(golden: &Golden, bios: &[BioRow], steps: usize) -> Vec<Lists> {
 fn list(lists: &Lists, kind: Kind) -> &[Value] {
     match kind {
         Kind::FoliosAdded => &lists.folios_added,
+        Kind::FoliosDeleted => &lists.folios_deleted,
+        Kind::Cache => &lists.cache,
         Kind::Readahead => &lists.readahead,
         Kind::IoendAdds => &lists.ioend_adds,
         Kind::Bios => &lists.bios,

@@ -1,7 +1,7 @@
 //! Runs a golden's operations through the engine with the mappings that the kernel had.
 
 use super::compare::{self, Verdict};
-use super::golden::{Extent, Golden, Map, PerRun};
+use super::golden::{Extent, Golden, IoendAdd, Map, PerRun};
 use super::observe::{Lists, observe};
 use super::script::{self, Act, Step};
 use super::setup;
@@ -96,7 +96,17 @@ fn execute(golden: &Golden, steps: &[Step], layout: Option<&PerRun>) -> Result<O
                 .rfind(|change| change.step == at && change.file == *name)
                 .map_or_else(|| extents[file].clone(), |change| change.extents.clone());
             let answers = answers(golden, at, file, name, step, (&extents[file], &after));
-            prepare(&engine, file, (&extents[file], &after), answers);
+            if step.act.reshapes() && file == step.file {
+                prepare_reshape(
+                    &engine,
+                    file,
+                    &extents[file],
+                    &written_by(golden, at, name),
+                    answers,
+                );
+            } else {
+                prepare(&engine, file, (&extents[file], &after), answers);
+            }
             extents[file] = after;
         }
         act(&engine, &mut sim, FileId::new(step.file as u32), &step.act)?;
@@ -107,6 +117,9 @@ fn execute(golden: &Golden, steps: &[Step], layout: Option<&PerRun>) -> Result<O
         prepare(&engine, file, (&extents[file], after), Vec::new());
     }
     act(&engine, &mut sim, FileId::new(0), &Act::Syncfs)?;
+    for file in 0..golden.files.len() {
+        setup::within(engine.size(FileId::new(file as u32)).get())?;
+    }
     let content =
         golden.files.iter().enumerate().map(|(file, name)| {
             (name.clone(), sim.durable_bytes(&engine, FileId::new(file as u32)))
@@ -182,6 +195,47 @@ fn prepare(
     });
 }
 
+/// Gives the provider of a file what writeback may see in a step that changes its extents: those
+/// before it, and under what is written the mappings by which the kernel wrote.
+fn prepare_reshape(
+    engine: &Engine<Traced>,
+    file: usize,
+    before: &[Extent],
+    written: &[Iomap],
+    answers: Vec<Answer>,
+) {
+    engine.with_provider(FileId::new(file as u32), |provider| {
+        let Provider::Scripted(fs) = provider else { return };
+        fs.map_mut().clear(range_of(0, 1 << 50));
+        for extent in before {
+            let addr = extent.sector.map(|sector| Sector::new(sector).addr());
+            let state = match (addr, extent.state.as_str()) {
+                (None, _) => MapType::Delalloc,
+                (Some(_), "unwritten") => MapType::Unwritten,
+                (Some(_), _) => MapType::Mapped,
+            };
+            fs.map_mut().set(range_of(extent.off, extent.len), state, addr);
+        }
+        for map in written {
+            fs.map_mut().set(map.range, map.kind, map.addr);
+        }
+        fs.expect(answers);
+    });
+}
+
+/// The mappings by which a file was written in a step.
+fn written_by(golden: &Golden, at: usize, name: &str) -> Vec<Iomap> {
+    let first = golden.files.first().map_or("", String::as_str);
+    let mine = |add: &&IoendAdd| add.step == at && add.file.as_deref().unwrap_or(first) == name;
+    let map = |add: &IoendAdd| {
+        let kind = MapType::ALL.into_iter().find(|kind| kind.name() == add.kind)?;
+        let (off, len) = add.map_off.zip(add.map_len).unwrap_or((add.pos, add.added));
+        let addr = Sector::new(add.sector?).addr().get().checked_sub(add.pos.checked_sub(off)?)?;
+        Some(Iomap::plain(range_of(off, len), kind, Some(DevAddr::new(addr)), 0))
+    };
+    golden.ioend_adds.iter().filter(mine).filter_map(map).collect()
+}
+
 /// The mappings that the kernel gave in a step.
 fn answers(
     golden: &Golden,
@@ -241,6 +295,8 @@ fn derived(step: &Step, before: &[Extent], after: &[Extent]) -> Vec<Answer> {
         | Act::SyncRange(..)
         | Act::Madvise(_)
         | Act::Munmap
+        | Act::Truncate(_)
+        | Act::Fallocate(..)
         | Act::Calls(_) => return Vec::new(),
     };
     let held = |pos: Pos| {
@@ -302,6 +358,10 @@ pub(super) fn act(
             drive(engine, sim, engine.sync_file_range(TASK, file, *range, *flags))
         }
         Act::MmapLoad(range) => drive(engine, sim, engine.mmap_load(TASK, file, *range)),
+        Act::Truncate(size) => drive(engine, sim, engine.truncate(TASK, file, *size)),
+        Act::Fallocate(mode, range) => {
+            drive(engine, sim, engine.fallocate(TASK, file, *mode, *range))
+        }
         Act::Madvise(advice) => {
             engine.madvise(file, *advice);
             return Ok(());

@@ -30,6 +30,8 @@ pub(super) struct Golden {
     #[serde(default)]
     pub(super) folios_added: Vec<FolioAdded>,
     #[serde(default)]
+    pub(super) folios_deleted: Vec<FolioAdded>,
+    #[serde(default)]
     pub(super) readahead: Vec<Readahead>,
     #[serde(default)]
     pub(super) ioend_adds: Vec<IoendAdd>,
@@ -133,7 +135,12 @@ pub(super) struct ExtentChange {
 #[derive(Deserialize)]
 pub(super) struct StepInfo {
     #[serde(default)]
+    pub(super) step: usize,
+    #[serde(default)]
     pub(super) ret: Value,
+    /// Per file, where it changed: pages cached, of dirty folios, under writeback.
+    #[serde(default)]
+    pub(super) cache: BTreeMap<String, (u64, u64, u64)>,
 }
 
 #[derive(Deserialize)]
@@ -157,6 +164,7 @@ pub(super) struct Map {
     pub(super) iter: Option<usize>,
 }
 
+/// A folio that came into the cache, or left it.
 #[derive(Deserialize)]
 pub(super) struct FolioAdded {
     pub(super) step: usize,
@@ -184,6 +192,16 @@ pub(super) struct IoendAdd {
     pub(super) added: u64,
     #[serde(default)]
     pub(super) file: Option<String>,
+    /// The mapping that it was added by: type, sector of `pos`, place; what is not stable is
+    /// missing.
+    #[serde(default, rename = "type")]
+    pub(super) kind: String,
+    #[serde(default)]
+    pub(super) sector: Option<u64>,
+    #[serde(default)]
+    pub(super) map_off: Option<u64>,
+    #[serde(default)]
+    pub(super) map_len: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -280,6 +298,12 @@ pub(super) fn check_limits(golden: &Golden) -> Result<(), String> {
         if map.sector.is_some() && !map.off.is_multiple_of(block) {
             return Err(format!("a mapping begins at {}, inside a block of {block}", map.off));
         }
+    }
+    for add in &golden.ioend_adds {
+        check("`pos` of an ioend", add.pos, MAX_BYTES)?;
+        check("`sector` of an ioend", add.sector.unwrap_or(0), MAX_SECTOR)?;
+        check("`map_off` of an ioend", add.map_off.unwrap_or(0), MAX_BYTES)?;
+        check("`map_len` of an ioend", add.map_len.unwrap_or(0), 1 << 62)?;
     }
     let limits = &golden.device.limits;
     check("`read_ahead_kb`", limits.read_ahead_kb, MAX_BYTES >> 10)?;

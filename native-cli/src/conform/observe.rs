@@ -1,6 +1,7 @@
 //! What the engine did in a step, read from its trace alone, in the golden's terms.
 
 use folioscope_core::block::bio::BioOp;
+use folioscope_core::cache::folio::FolioFlags;
 use folioscope_core::geometry::Geometry;
 use folioscope_core::trace::delta::{ABSENT, DeltaKind};
 use folioscope_core::trace::model::{Model, Place};
@@ -8,11 +9,14 @@ use folioscope_core::trace::rule::Rule;
 use folioscope_core::trace::timeline::Recording;
 use folioscope_core::units::Offset;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 /// The lists of one step; each row is one record, as JSON, so that a difference prints itself.
 #[derive(Default)]
 pub(super) struct Lists {
     pub(super) folios_added: Vec<Value>,
+    pub(super) folios_deleted: Vec<Value>,
+    pub(super) cache: Vec<Value>,
     pub(super) ioend_adds: Vec<Value>,
     pub(super) bios: Vec<Value>,
     pub(super) reads: Vec<Value>,
@@ -28,6 +32,8 @@ pub(super) fn observe(
 ) -> Vec<Lists> {
     let mut model = Model::new(geometry);
     let mut at = 0;
+    let mut before: BTreeMap<&str, (u64, u64, u64)> =
+        files.iter().map(|name| (name.as_str(), (0, 0, 0))).collect();
     ends.iter()
         .map(|end| {
             let mut lists = Lists::default();
@@ -54,6 +60,13 @@ pub(super) fn observe(
                 }
                 at += 1;
             }
+            for (file, name) in files.iter().enumerate() {
+                let now = cached(&model, file);
+                if before.insert(name, now) != Some(now) {
+                    lists.cache.push(json!([name, now]));
+                }
+            }
+            lists.cache.sort_by_key(Value::to_string);
             lists
         })
         .collect()
@@ -66,14 +79,33 @@ fn read_step(
     at: usize,
     lists: &mut Lists,
 ) {
-    let added = recording.deltas(at).iter().filter(|delta| {
-        delta.kind == DeltaKind::FolioPlace && delta.old == ABSENT && delta.new != ABSENT
-    });
-    for place in added.filter_map(|delta| Place::unpack(delta.new)) {
+    let row = |place: Place| {
         let name = files.get(place.file.get() as usize).map_or("?", String::as_str);
-        let pos = geometry.page_pos(place.index).get();
-        lists.folios_added.push(json!([name, pos, place.order.get()]));
+        json!([name, geometry.page_pos(place.index).get(), place.order.get()])
+    };
+    let places = || recording.deltas(at).iter().filter(|d| d.kind == DeltaKind::FolioPlace);
+    let gone = places().filter(|delta| delta.new == ABSENT);
+    lists.folios_deleted.extend(gone.filter_map(|delta| Place::unpack(delta.old)).map(row));
+    // The pieces of a folio that is split are not new to the cache.
+    if recording.step(at).rule == Rule::FolioSplit {
+        return;
     }
+    let added = places().filter(|delta| delta.old == ABSENT);
+    lists.folios_added.extend(added.filter_map(|delta| Place::unpack(delta.new)).map(row));
+}
+
+/// Pages cached of a file, of its dirty folios, and of those under writeback.
+fn cached(model: &Model, file: usize) -> (u64, u64, u64) {
+    let mut sums = (0, 0, 0);
+    let mine = model.folios().filter(|(_, folio)| folio.place().file.get() as usize == file);
+    for (_, folio) in mine {
+        let pages = folio.place().order.pages().get();
+        let of = |flag| if folio.flags().has(flag) { pages } else { 0 };
+        sums.0 += pages;
+        sums.1 += of(FolioFlags::DIRTY);
+        sums.2 += of(FolioFlags::WRITEBACK);
+    }
+    sums
 }
 
 /// A decision of readahead in the golden's terms.

@@ -3,6 +3,7 @@
 use super::golden::{Golden, Op};
 use folioscope_core::engine::{ReadFlags, WriteFlags};
 use folioscope_core::ops::advise::Advice;
+use folioscope_core::ops::fallocate::FallocMode;
 use folioscope_core::ops::mmap::MemAdvice;
 use folioscope_core::ops::readahead::Pattern;
 use folioscope_core::ops::sync::RangeSync;
@@ -11,6 +12,13 @@ use folioscope_core::units::{Bytes, FileRange, MAX_POS, Pos};
 
 /// Largest file that `pre_read` reads.
 const MAX_PRE_READ: u64 = 1 << 30;
+
+impl Act {
+    /// Whether it changes the size or the extents of a file by itself.
+    pub(super) const fn reshapes(&self) -> bool {
+        matches!(self, Self::Truncate(_) | Self::Fallocate(..))
+    }
+}
 
 /// One executed operation: a step of the golden.
 #[derive(Clone, Debug)]
@@ -39,6 +47,8 @@ pub(super) enum Act {
     SyncRange(FileRange, RangeSync),
     Madvise(MemAdvice),
     Munmap,
+    Truncate(Pos),
+    Fallocate(FallocMode, FileRange),
     /// Several calls that one program made, as in a step of fio.
     Calls(Vec<Act>),
 }
@@ -59,7 +69,12 @@ fn missing_op(golden: &Golden, op: &Op) -> Option<String> {
     let odd = op.flag_words().into_iter().find(|word| !known.contains(&word.as_str()));
     match op.name.as_str() {
         name @ ("pwrite" | "pread") => odd.map(|word| format!("{name} with the flag {word}")),
-        "fsync" | "fdatasync" | "syncfs" | "mmap_read" | "mmap_write" | "msync" | "munmap" => None,
+        "fsync" | "fdatasync" | "syncfs" | "mmap_read" | "mmap_write" | "msync" | "munmap"
+        | "truncate" => None,
+        "fallocate" => {
+            let word = op.mode.as_deref().unwrap_or("alloc");
+            fallocate_mode(word).is_none().then(|| format!("fallocate with the mode {word}"))
+        }
         "sync_range" => odd_sync_flag(op).map(|word| format!("sync_range with the flag {word}")),
         "madvise" => mem_advice(op).is_none().then(|| format!("the advice {}", advice_word(op))),
         "fadvise" => advice(op).is_none().then(|| format!("the advice {}", advice_word(op))),
@@ -89,6 +104,20 @@ fn mem_advice(op: &Op) -> Option<MemAdvice> {
         "MADV_RANDOM" => Some(MemAdvice::Random),
         "MADV_SEQUENTIAL" => Some(MemAdvice::Sequential),
         "MADV_HUGEPAGE" => Some(MemAdvice::Huge),
+        _ => None,
+    }
+}
+
+/// The mode of `fallocate` with this name.
+pub(super) fn fallocate_mode(name: &str) -> Option<FallocMode> {
+    match name {
+        "alloc" => Some(FallocMode::Allocate),
+        "keep" => Some(FallocMode::AllocateKeepSize),
+        "punch" => Some(FallocMode::Punch),
+        "zero" => Some(FallocMode::Zero),
+        "zero_keep" => Some(FallocMode::ZeroKeepSize),
+        "collapse" => Some(FallocMode::Collapse),
+        "insert" => Some(FallocMode::Insert),
         _ => None,
     }
 }
@@ -187,6 +216,12 @@ fn act(golden: &Golden, op: &Op, off: u64, rep: u64) -> Result<Act, String> {
             },
         ),
         "munmap" => Act::Munmap,
+        "truncate" => Act::Truncate(range(op.size, 0)?.start()),
+        "fallocate" => {
+            let word = op.mode.as_deref().unwrap_or("alloc");
+            let mode = fallocate_mode(word).ok_or_else(|| format!("the mode {word}"))?;
+            Act::Fallocate(mode, range(off, op.len)?)
+        }
         "madvise" => {
             Act::Madvise(mem_advice(op).ok_or_else(|| format!("the advice {}", advice_word(op)))?)
         }

@@ -45,7 +45,8 @@ fn reflink(files: &mut BTreeMap<String, Vec<u8>>, name: &str, op: &Op) -> Result
     Ok(())
 }
 
-fn within(end: u64) -> Result<(), String> {
+/// Refuses files larger than what is executed.
+pub(super) fn within(end: u64) -> Result<(), String> {
     if end <= MAX_FILE {
         return Ok(());
     }

@@ -2,6 +2,7 @@
 //! error that names it.
 
 use super::words::{Addr, BitString, ExtentKind, Fill, IoendFlag, Run, Span};
+use folioscope_core::ops::fallocate::FallocMode;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -535,6 +536,21 @@ pub(super) enum FallocateMode {
     ZeroKeepSize,
     Insert,
     Unshare,
+}
+
+impl FallocateMode {
+    /// What the engine does for it; none: it cannot.
+    pub(super) const fn known(self) -> Option<FallocMode> {
+        match self {
+            Self::Alloc => Some(FallocMode::Allocate),
+            Self::AllocKeepSize => Some(FallocMode::AllocateKeepSize),
+            Self::Punch => Some(FallocMode::Punch),
+            Self::Zero => Some(FallocMode::Zero),
+            Self::ZeroKeepSize => Some(FallocMode::ZeroKeepSize),
+            Self::Insert => Some(FallocMode::Insert),
+            Self::Unshare => None,
+        }
+    }
 }
 
 #[derive(Clone, Deserialize)]

@@ -20,7 +20,7 @@ use folioscope_core::fault::{Fault, FaultEffect, FaultPoint};
 use folioscope_core::frames::{FrameStore, HeapFrames};
 use folioscope_core::fs::extents::Extents;
 use folioscope_core::fs::indirect::Indirect;
-use folioscope_core::fs::{Provider, SpaceAllocator};
+use folioscope_core::fs::{Manner, Provider, SpaceAllocator};
 use folioscope_core::geometry::Geometry;
 use folioscope_core::iomap::MapType;
 use folioscope_core::ops::readahead::ReadaheadLimits;
@@ -124,7 +124,8 @@ impl Machine {
         };
         let size = scenario.i_size.unwrap_or(0);
         let mut disk = Disk::new(scenario.dev_stale_fill.map_or(0, |fill| fill.0));
-        let mut extents = Extents::new(geometry);
+        let manner = if fs == Fs::Xfs { Manner::Xfs } else { Manner::Generic };
+        let mut extents = Extents::new(geometry).in_manner(manner);
         let tail = scenario.tail_fill.map_or(0, |fill| fill.0);
         for extent in &scenario.extents {
             place(&mut extents, &mut disk, extent, (size, tail), geometry)?;

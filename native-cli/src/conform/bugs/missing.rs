@@ -1,7 +1,7 @@
 //! What a case needs that is not executed yet, by name.
 
 use super::format::{
-    Act, CaseKind, FaultAt, FaultWords, Fs, Op, RawCase, Scenario, StripeAlignment,
+    Act, CaseKind, FallocateMode, FaultAt, FaultWords, Fs, Op, RawCase, Scenario, StripeAlignment,
 };
 use super::machine::{MAX_FILE, errno_of};
 use super::words::ExtentKind;
@@ -24,7 +24,7 @@ pub(super) fn missing(case: &RawCase, scenario: &Scenario) -> Option<String> {
     if let Some(what) = kind.or(fs) {
         return Some(what.to_owned());
     }
-    let bad_op = scenario.ops.iter().find_map(|op| op_missing(op, case, scenario));
+    let bad_op = scenario.ops.iter().find_map(|op| op_missing(op, case));
     (!scenario.schedule.is_empty())
         .then(|| "a schedule".to_owned())
         .or(bad_op)
@@ -33,7 +33,7 @@ pub(super) fn missing(case: &RawCase, scenario: &Scenario) -> Option<String> {
 }
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "all others are missing")]
-fn op_missing(op: &Op, case: &RawCase, scenario: &Scenario) -> Option<String> {
+fn op_missing(op: &Op, case: &RawCase) -> Option<String> {
     let unit = case.kind == CaseKind::Unit;
     let reads = matches!(
         op.act,
@@ -51,6 +51,9 @@ fn op_missing(op: &Op, case: &RawCase, scenario: &Scenario) -> Option<String> {
         return Some(format!("the operation {} on ext2", op.name));
     }
     let reach = match &op.act {
+        Act::Truncate { size } => *size,
+        Act::Fallocate { mode, off, len } if mode.known().is_some() => off.saturating_add(*len),
+        Act::Fallocate { .. } => return Some("a CoW fork".to_owned()),
         Act::Pread { off, len }
         | Act::MmapLoad { off, len }
         | Act::MmapStore { off, len, .. }
@@ -79,13 +82,15 @@ fn op_missing(op: &Op, case: &RawCase, scenario: &Scenario) -> Option<String> {
         }
         _ => return Some(format!("the operation {}", op.name)),
     };
-    if matches!(op.act, Act::ZeroRangeCore { .. })
-        && matches!(case.profile.as_str(), "linux-5.15" | "linux-6.1" | "linux-6.6")
-        && (!scenario.cache.is_empty() || scenario.ops.len() > 1)
-    {
-        return Some("zeroing as before linux-6.12".to_owned());
-    }
     (reach > MAX_FILE).then(|| format!("a file of more than {MAX_FILE} bytes"))
+}
+
+/// How long the file is at most, if every insertion counts.
+fn longest(scenario: &Scenario) -> u64 {
+    let inserted = scenario.ops.iter().map(|op| {
+        if let Act::Fallocate { mode: FallocateMode::Insert, len, .. } = &op.act { *len } else { 0 }
+    });
+    inserted.fold(scenario.i_size.unwrap_or(0), u64::saturating_add)
 }
 
 fn key_missing(case: &RawCase, scenario: &Scenario) -> Option<&'static str> {
@@ -110,7 +115,7 @@ fn key_missing(case: &RawCase, scenario: &Scenario) -> Option<&'static str> {
         ),
         (extents.iter().any(|extent| extent.shared), "shared extents"),
         (extents.iter().any(|extent| extent.kind == ExtentKind::Inline), "inline data"),
-        (scenario.i_size > Some(MAX_FILE), "a larger file than is laid out"),
+        (longest(scenario) > MAX_FILE, "a larger file than is laid out"),
     ];
     list.into_iter().find_map(|(there, what)| there.then_some(what))
 }

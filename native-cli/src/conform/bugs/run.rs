@@ -1,7 +1,7 @@
 //! Runs the operations of a case, one after another.
 
 use super::device::{Hangs, complete_one, drive, settle};
-use super::format::{Act, FaultAt, FaultWords, Iov, Mode, Op, Scenario};
+use super::format::{Act, FallocateMode, FaultAt, FaultWords, Iov, Mode, Op, Scenario};
 use super::machine::{FILE, Machine, range_of};
 use super::snapshot::{Snapshot, snapshot};
 use folioscope_core::engine::{ReadFlags, WriteFlags};
@@ -107,6 +107,28 @@ fn number(result: OpResult) -> Result<i64, String> {
     }
 }
 
+/// What `fallocate` does to a plain array of bytes.
+fn reshape(model: &mut Vec<u8>, mode: FallocateMode, off: usize, len: usize) {
+    let end = off.saturating_add(len);
+    match mode {
+        FallocateMode::Alloc | FallocateMode::Zero if model.len() < end => model.resize(end, 0),
+        FallocateMode::Insert => {
+            let at = off.min(model.len());
+            model.splice(at..at, std::iter::repeat_n(0, len));
+        }
+        FallocateMode::Alloc
+        | FallocateMode::AllocKeepSize
+        | FallocateMode::Unshare
+        | FallocateMode::Punch
+        | FallocateMode::Zero
+        | FallocateMode::ZeroKeepSize => {}
+    }
+    if matches!(mode, FallocateMode::Punch | FallocateMode::Zero | FallocateMode::ZeroKeepSize) {
+        let end = end.min(model.len());
+        model[off.min(end)..end].fill(0);
+    }
+}
+
 impl Shown {
     pub(super) fn new(machine: Machine) -> Self {
         Self {
@@ -178,6 +200,10 @@ impl Shown {
                     self.behind_eof.push(format!("the load at {off} sees bytes behind EOF"));
                 }
             }
+            Act::Truncate { size } => model.resize(*size as usize, 0),
+            Act::Fallocate { mode, off, len } => {
+                reshape(model, *mode, *off as usize, *len as usize);
+            }
             Act::MmapStore { off, len, byte } => {
                 let end = (off.saturating_add(*len) as usize).min(model.len());
                 model[(*off as usize).min(end)..end].fill(byte.0);
@@ -224,6 +250,19 @@ impl Shown {
         let op = engine.pwrite(TASK, FILE, Pos::new(off), &mut buffer, flags);
         let ret = Some(number(drive(engine, port, op)?));
         Ok(Got { ret, ..Got::default() })
+    }
+    /// A change of size or space.
+    fn reshape(&self, act: &Act) -> Result<Got, Hangs> {
+        let (engine, port) = (&self.machine.engine, &self.machine.port);
+        let result = if let Act::Fallocate { mode, off, len } = act {
+            let mode = mode.known().ok_or(Hangs)?;
+            drive(engine, port, engine.fallocate(TASK, FILE, mode, range_of(*off, *len)))?
+        } else if let Act::Truncate { size } = act {
+            drive(engine, port, engine.truncate(TASK, FILE, Pos::new(*size)))?
+        } else {
+            return Err(Hangs);
+        };
+        Ok(Got { ret: Some(number(result)), ..Got::default() })
     }
     /// An access through a mapping of the file: whatever goes wrong is a signal.
     #[allow(clippy::wildcard_enum_match_arm, reason = "all others are no such access")]
@@ -308,8 +347,7 @@ impl Shown {
             }
             Act::SeekData { off } | Act::SeekHole { off } => {
                 let data = matches!(op.act, Act::SeekData { .. });
-                let found = engine.seek(FILE, Pos::new(*off), data);
-                return Ok(plain(OpResult(found.map(|pos| Bytes::new(pos.get())))));
+                return Ok(plain(engine.seek(TASK, FILE, Pos::new(*off), data)));
             }
             Act::Readahead { off, len } => {
                 let op = engine.readahead(TASK, FILE, range_of(*off, *len));
@@ -330,6 +368,7 @@ impl Shown {
             Act::MmapLoad { .. } | Act::MmapStore { .. } | Act::Mkwrite { .. } => {
                 return self.through_mapping(&op.act);
             }
+            Act::Truncate { .. } | Act::Fallocate { .. } => return self.reshape(&op.act),
             Act::MarkDirty { off, len } => engine.mark_dirty(FILE, range_of(*off, *len)),
             Act::SetDirtyRange { folio_off, off, len } => {
                 engine.change_bits(FILE, Pos::new(*folio_off), (*off, *len), BitChange::SetDirty);

@@ -2,6 +2,7 @@
 
 use crate::conform::script::Act;
 use folioscope_core::engine::{ReadFlags, WriteFlags};
+use folioscope_core::ops::fallocate::FallocMode;
 use folioscope_core::ops::sync::RangeSync;
 use folioscope_core::scenario::size::parse_size;
 use folioscope_core::units::{Bytes, FileRange, MAX_POS, Pos};
@@ -22,6 +23,13 @@ pub(super) struct Line {
     pub(super) calls: Vec<Act>,
     /// What of it the engine does not have.
     pub(super) missing: Option<String>,
+}
+
+impl Line {
+    /// Whether it changes the size or the extents of its file by itself.
+    pub(super) fn reshapes(&self) -> bool {
+        self.calls.iter().any(Act::reshapes)
+    }
 }
 
 /// Reads a command line. What is not known is noted as missing; what is malformed is an error.
@@ -132,11 +140,13 @@ impl<'a> Words<'a> {
 /// Adds the calls of a command; what is missing of it.
 fn command(line: &mut Line, name: &str, words: &[&str]) -> Result<Option<String>, String> {
     let known: &[&str] = match name {
-        "fsync" | "fdatasync" | "sync" | "pwrite" | "pread" | "mwrite" | "munmap" => &[],
+        "fsync" | "fdatasync" | "sync" | "pwrite" | "pread" | "mwrite" | "munmap" | "truncate"
+        | "fpunch" | "fcollapse" | "finsert" => &[],
         "mread" => &["-f", "-v"],
         "mmap" => &["-r", "-w"],
         "msync" => &["-s"],
         "sync_range" => &["-a", "-b", "-w"],
+        "falloc" | "fzero" => &["-k"],
         other => return Ok(Some(other.to_owned())),
     };
     let words = Words::read(words, matches!(name, "pwrite" | "pread"))?;
@@ -161,6 +171,22 @@ fn command(line: &mut Line, name: &str, words: &[&str]) -> Result<Option<String>
                 wait_after: words.has("-a"),
             };
             Act::SyncRange(words.range(name)?, flags)
+        }
+        "truncate" => match words.numbers[..] {
+            [size] if size <= MAX_POS => Act::Truncate(Pos::new(size)),
+            _ => return Err("truncate needs one size".to_owned()),
+        },
+        "falloc" | "fpunch" | "fzero" | "fcollapse" | "finsert" => {
+            let mode = match (name, words.has("-k")) {
+                ("falloc", false) => FallocMode::Allocate,
+                ("falloc", true) => FallocMode::AllocateKeepSize,
+                ("fzero", false) => FallocMode::Zero,
+                ("fzero", true) => FallocMode::ZeroKeepSize,
+                ("fpunch", _) => FallocMode::Punch,
+                ("fcollapse", _) => FallocMode::Collapse,
+                _ => FallocMode::Insert,
+            };
+            Act::Fallocate(mode, words.range(name)?)
         }
         _ => {
             transfer(line, name, &words)?;
@@ -234,6 +260,20 @@ mod tests {
                 Act::MmapStore(range(100, 5), 0x41),
                 Act::Msync(range(0, MAX_POS)),
                 Act::SyncRange(range(0, 8192), write),
+            ]
+        );
+    }
+
+    #[test]
+    fn sizes_and_space_are_read() {
+        let line = parse("io /mnt/f truncate 530k fzero -k 200k 20k fpunch 0 4k fsync");
+        assert_eq!(
+            line.expect("good").calls,
+            [
+                Act::Truncate(Pos::new(542_720)),
+                Act::Fallocate(FallocMode::ZeroKeepSize, range(204_800, 20480)),
+                Act::Fallocate(FallocMode::Punch, range(0, 4096)),
+                Act::Fsync { data_only: false },
             ]
         );
     }

@@ -55,7 +55,9 @@ pub(super) fn observe(
     for at in steps {
         for delta in recording.deltas(at) {
             model.apply(delta).expect("the engine's own trace fits itself");
-            if delta.kind == DeltaKind::FolioPlace && delta.old == ABSENT && delta.new != ABSENT {
+            let added = delta.old == ABSENT && delta.new != ABSENT;
+            let split = recording.step(at).rule == Rule::FolioSplit;
+            if delta.kind == DeltaKind::FolioPlace && added && !split {
                 push_folio(view, model.geometry(), delta.new, &mut lists);
             }
         }

@@ -1,0 +1,141 @@
+//! A new size for a file (`xfs_setattr_size`), and what moving EOF means for pages that are mapped
+//! (`pagecache_isize_extended`).
+
+use super::invalidate::drop_range;
+use super::sync::write_and_wait;
+use super::write::lock_folio;
+use super::zero::zero_range;
+use crate::behaviour::ZeroFlush;
+use crate::cache::folio::FolioFlags;
+use crate::cache::mapping::Tag;
+use crate::engine::Cx;
+use crate::errno::Errno;
+use crate::fs::Manner;
+use crate::trace::rule::Rule;
+use crate::units::{Bytes, FileId, FileRange, MAX_POS, Offset, Pos};
+use crate::world::{Env, World};
+
+/// Gives a file another size: what lies between the old and the new one reads as zero afterwards,
+/// and space behind the new one is free.
+pub(crate) async fn truncate<E: Env>(cx: &Cx<'_, E>, file: FileId, new: Pos) -> Result<(), Errno> {
+    let manner = cx.with(|world| world.file(file).provider.manner()).ok_or(Errno::Inval)?;
+    if new > cx.with(|world| world.geometry().max_file()) {
+        return Err(Errno::FBig);
+    }
+    let old = cx.with(|world| world.file(file).size);
+    let zeroed = if new > old {
+        zero_range(cx, file, FileRange::between(old, new)).await?
+    } else {
+        truncate_page(cx, file, manner, new).await?
+    };
+    if new != old {
+        cx.with(|world| {
+            world.set_size(file, new);
+            world.step(Rule::SizeMoved, [old.get(), new.get(), 0, 0]);
+        });
+    }
+    eof_moved(cx, file, old, new).await;
+    drop_range(cx, file, FileRange::between(new, Pos::new(MAX_POS))).await;
+    let recorded = cx.with(|world| world.file(file).disk_size);
+    let behind = new > recorded;
+    if manner == Manner::Xfs && behind && (zeroed || old != recorded) {
+        write_and_wait(cx, file, FileRange::between(recorded, new)).await?;
+    }
+    cx.with(|world| {
+        world.record_size(file, manner, (old, new));
+        if new <= old {
+            let from = world.geometry().round_up_block(new);
+            world.free_space(file, FileRange::between(from, Pos::new(MAX_POS)), true);
+        }
+    });
+    Ok(())
+}
+
+/// Zeroes from the new EOF to the end of its block (`xfs_truncate_page`). Before zeroing looked at
+/// the cache over unwritten blocks, XFS wrote the page of the new EOF first.
+async fn truncate_page<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    manner: Manner,
+    new: Pos,
+) -> Result<bool, Errno> {
+    let never = cx.with(|world| world.behaviours().zero_flush == ZeroFlush::Never);
+    if never && manner == Manner::Xfs {
+        write_and_wait(cx, file, FileRange::between(new, new + Bytes::new(1))).await?;
+    }
+    let end = cx.with(|world| world.geometry().round_up_block(new));
+    zero_range(cx, file, FileRange::between(new, end)).await
+}
+
+/// `i_size` grew: a page that holds the old EOF and blocks behind it loses the right to be stored
+/// into, so that the next store reserves space for those, too; and what was stored behind the old
+/// EOF goes (`pagecache_isize_extended`).
+pub(crate) async fn eof_moved<E: Env>(cx: &Cx<'_, E>, file: FileId, old: Pos, new: Pos) {
+    let holder = cx.with(|world| {
+        let geometry = world.geometry();
+        let rounded = geometry.round_up_block(old);
+        let straddles = old < new
+            && geometry.block_size() < geometry.page_size()
+            && rounded < new
+            && geometry.page_pos(geometry.page_floor(rounded)) != rounded;
+        straddles.then(|| geometry.page_floor(old))
+    });
+    let Some(page) = holder else { return };
+    while let Some(folio) = cx.with(|world| world.file(file).mapping.find(page)) {
+        let index = cx.with(|world| world.folios.at(folio).index);
+        if lock_folio(cx, file, index, folio).await {
+            cx.with(|world| {
+                if world.protect_folio(folio) {
+                    world.dirty_folio(folio);
+                }
+                let whole = world.folio_range(folio);
+                if world.has(folio, FolioFlags::DIRTY) {
+                    let offset = |pos: Pos| Offset::ZERO + pos.since(whole.start());
+                    world.zero_bytes(folio, offset(old), offset(new.min(whole.end())));
+                }
+                world.unlock(folio);
+                world.step(Rule::EofPageProtected, [whole.start().get(), old.get(), 0, 0]);
+            });
+            return;
+        }
+    }
+}
+
+impl<E: Env> World<E> {
+    /// The size becomes durable: in XFS always, as what it covers is written before; else never
+    /// before the data that it would cover.
+    fn record_size(&mut self, file: FileId, manner: Manner, (old, new): (Pos, Pos)) {
+        let recorded = self.file(file).disk_size;
+        let size = match manner {
+            Manner::Xfs => new,
+            Manner::Generic if new <= old => recorded.min(new),
+            Manner::Generic if recorded == old => new,
+            Manner::Generic => recorded,
+        };
+        if size != recorded {
+            self.set_disk_size(file, size);
+            self.step(Rule::SizeRecorded, [recorded.get(), size.get(), 0, 0]);
+        }
+    }
+    /// Makes blocks a hole (`xfs_itruncate_extents`, `xfs_unmap_extent`).
+    pub(crate) fn free_space(&mut self, file: FileId, range: FileRange, eof: bool) {
+        if range.is_empty() {
+            return;
+        }
+        let (any, given_up) = self.file_mut(file).provider.free(range, eof);
+        self.note_extents(file);
+        self.release_shared(&given_up);
+        if any {
+            self.step(Rule::SpaceFreed, [range.start().get(), range.end().get(), 0, 0]);
+        }
+    }
+    /// A sync makes the size durable, too, if all data is. XFS has recorded it already.
+    pub(crate) fn record_synced_size(&mut self, file: FileId) {
+        let inode = self.file(file);
+        let pending = [Tag::Dirty, Tag::Writeback].iter().any(|tag| inode.mapping.tagged(*tag));
+        let behind = inode.disk_size < inode.size;
+        if inode.provider.manner() == Some(Manner::Generic) && behind && !pending {
+            self.record_size(file, Manner::Xfs, (inode.size, inode.size));
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Operations of a scenario file that are no plain reads, writes and syncs: accesses through a
+//! mapping, syncs of a range, changes of size and extents, seeks.
+
+use super::file::{Problem, size};
+use super::raw::RawOp;
+use super::{Action, MAX_FILE};
+use crate::ops::fallocate::FallocMode;
+use crate::ops::sync::RangeSync;
+use crate::units::{Bytes, FileRange, Pos};
+use toml::Spanned;
+
+/// The names of these operations, as an error lists them.
+pub(super) const NAMES: &str = "mmap_load, mmap_store, msync, sync_range, sync_range_write, \
+                                truncate, fallocate, seek_data, seek_hole";
+
+/// Modes of `fallocate` by name.
+const MODES: [(&str, FallocMode); 7] = [
+    ("alloc", FallocMode::Allocate),
+    ("keep", FallocMode::AllocateKeepSize),
+    ("punch", FallocMode::Punch),
+    ("zero", FallocMode::Zero),
+    ("zero_keep", FallocMode::ZeroKeepSize),
+    ("collapse", FallocMode::Collapse),
+    ("insert", FallocMode::Insert),
+];
+
+/// The action of an entry; none: it is no such operation.
+pub(super) fn action(entry: &Spanned<RawOp>, byte: u8) -> Result<Option<Action>, Problem> {
+    let raw = entry.get_ref();
+    let at = || raw.at.as_ref().map_or(Ok(Bytes::ZERO), size);
+    let from = |len: Option<Bytes>| -> Result<FileRange, Problem> {
+        let start = Pos::ZERO + at()?;
+        let end = len.map_or(start.max(Pos::ZERO + MAX_FILE), |len| start + len);
+        if end > Pos::ZERO + MAX_FILE {
+            let message = format!("it ends beyond {MAX_FILE}, the most a file may have");
+            return Err((entry.span(), message));
+        }
+        Ok(FileRange::between(start, end))
+    };
+    let len = || raw.len.as_ref().map(size).transpose();
+    let range = || {
+        let missing = || (entry.span(), "`len` is missing".to_owned());
+        from(Some(len()?.ok_or_else(missing)?))
+    };
+    let rest = || from(len()?);
+    Ok(Some(match raw.what.get_ref().as_str() {
+        "mmap_load" => Action::MmapLoad(range()?),
+        "mmap_store" => Action::MmapStore { range: range()?, byte },
+        "msync" => Action::Msync(rest()?),
+        "sync_range" => {
+            let flags = RangeSync { wait_before: true, write: true, wait_after: true };
+            Action::SyncRange(rest()?, flags)
+        }
+        "sync_range_write" => {
+            Action::SyncRange(rest()?, RangeSync { write: true, ..RangeSync::default() })
+        }
+        "truncate" => {
+            let missing = || (entry.span(), "`size` is missing".to_owned());
+            Action::Truncate(Pos::ZERO + size(raw.size.as_ref().ok_or_else(missing)?)?)
+        }
+        "fallocate" => Action::Fallocate(mode(raw)?, range()?),
+        what @ ("seek_data" | "seek_hole") => {
+            Action::Seek { pos: Pos::ZERO + at()?, data: what == "seek_data" }
+        }
+        _ => return Ok(None),
+    }))
+}
+
+fn mode(raw: &RawOp) -> Result<FallocMode, Problem> {
+    let Some(named) = &raw.mode else { return Ok(FallocMode::Allocate) };
+    let found = MODES.iter().find(|(name, _)| name == named.get_ref());
+    found.map(|(_, mode)| *mode).ok_or_else(|| {
+        let known: Vec<&str> = MODES.iter().map(|(name, _)| *name).collect();
+        let message = format!("no mode `{}`: expected {}", named.get_ref(), known.join(", "));
+        (named.span(), message)
+    })
+}
