@@ -406,7 +406,9 @@ proptest! {
         let (engine, file) = (&rig.engine, rig.file);
         for (n, round) in rounds.iter().enumerate() {
             let mut buffers = vec![vec![0u8; 400]; 3];
-            let mut sources = [2, 3, 4].map(|byte| Fill { byte: byte + 3 * n as u8, len: Bytes::ZERO });
+            let byte = 2 + 3 * n as u8;
+            let mut sources =
+                [0, 1, 2].map(|who| Fill { byte: byte + who, len: Bytes::ZERO });
             let mut dests: Vec<&mut [u8]> = Vec::new();
             for (turn, buffer) in round.iter().zip(&mut buffers) {
                 let len = if let Turn::Read(_, len) = turn { *len } else { 0 };
@@ -418,7 +420,8 @@ proptest! {
                 let (task, base) = (TaskId::new(1 + who as u32), who as u64 * REGION);
                 let one = FileRange::between(Pos::new(base), Pos::new(base + 1));
                 let range = |at: u64| {
-                    FileRange::between(Pos::new(base + at), Pos::new((base + at + 9).min(base + REGION)))
+                    let end = (at + 9).min(REGION);
+                    FileRange::between(Pos::new(base + at), Pos::new(base + end))
                 };
                 let whole = FileRange::between(Pos::ZERO, Pos::new(1 << 20));
                 let byte = source.byte;
