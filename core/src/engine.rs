@@ -21,7 +21,7 @@ use crate::stops::Stops;
 use crate::trace::step::Context;
 use crate::units::{BioId, Bytes, FileId, FileRange, OpId, Pos, RequestId, TaskId, Time};
 use crate::world::{Caller, Config, Effect, Env, FlushId, World};
-use core::cell::RefCell;
+use core::cell::{Cell, RefCell};
 use core::future::{Future, poll_fn};
 use core::pin::{Pin, pin};
 use core::task::{Context as PollContext, Poll, Waker};
@@ -50,6 +50,8 @@ pub struct ReadFlags {
 pub struct Engine<E: Env> {
     world: RefCell<World<E>>,
     pub(crate) stops: Stops,
+    /// Waits and operations that have ended: where it grew, another one may go on.
+    progress: Cell<u64>,
 }
 
 /// One operation's access to the world.
@@ -70,8 +72,9 @@ impl<E: Env> Cx<'_, E> {
         poll_fn(|_| {
             self.with(|world| {
                 let got = ready(world);
-                if got.is_none() {
-                    world.sleep();
+                match got {
+                    Some(_) => self.engine.advance(),
+                    None => world.sleep(),
                 }
                 got.map_or(Poll::Pending, Poll::Ready)
             })
@@ -93,7 +96,11 @@ impl<E: Env> Cx<'_, E> {
 impl<E: Env> Engine<E> {
     /// An engine without files.
     pub fn new(config: Config, memory: E::Frames, sink: E::Sink) -> Self {
-        Self { world: RefCell::new(World::new(config, memory, sink)), stops: Stops::default() }
+        Self {
+            world: RefCell::new(World::new(config, memory, sink)),
+            stops: Stops::default(),
+            progress: Cell::new(0),
+        }
     }
     /// Opens a file of `size` bytes whose bytes lie where `provider` says.
     pub fn open(&self, size: Pos, provider: Provider) -> FileId {
@@ -302,6 +309,9 @@ impl<E: Env> Engine<E> {
         finish(&cx, result.map(|()| Bytes::ZERO))
     }
 
+    fn advance(&self) {
+        self.progress.set(self.progress.get() + 1);
+    }
     /// The world, for the host's set-up.
     pub(crate) fn world(&self) -> core::cell::RefMut<'_, World<E>> {
         self.world.borrow_mut()
@@ -329,6 +339,7 @@ pub(crate) fn finish<E: Env>(cx: &Cx<'_, E>, result: Result<Bytes, Errno>) -> Op
     let result = OpResult(result);
     let op = cx.caller.op.expect("operations have a number");
     cx.with(|world| world.end_op(op, result));
+    cx.engine.advance();
     result
 }
 
@@ -354,7 +365,10 @@ pub fn drive<E: Env, T>(
     let mut op = pin!(op);
     let mut cx = PollContext::from_waker(Waker::noop());
     loop {
+        let before = engine.progress.get();
         let polled = op.as_mut().poll(&mut cx);
+        // Of several operations a later one may have let an earlier one go on.
+        let moved = engine.progress.get() != before;
         // An effect that ended as it was started leaves nothing to wait for, and the operation free
         // to go on.
         let mut started = false;
@@ -364,7 +378,7 @@ pub fn drive<E: Env, T>(
         }
         match polled {
             Poll::Ready(out) => return Ok(out),
-            Poll::Pending if host.wait(engine) || started => {}
+            Poll::Pending if host.wait(engine) || started || moved => {}
             Poll::Pending => return Err(Stuck),
         }
     }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Host, TASK, geometry};
-use folioscope_core::behaviour::{Behaviours, FirstAccess, Profile};
+use folioscope_core::behaviour::{Behaviours, FirstAccess, PROFILES, Profile};
 use folioscope_core::cache::folio::FolioFlags;
 use folioscope_core::cache::frame_alloc::FramePolicy;
 use folioscope_core::counters::Counter;
@@ -12,10 +12,12 @@ use folioscope_core::engine::{BoxedOp, Engine, ReadFlags, WriteFlags, drive, dri
 use folioscope_core::frames::{Fill, HeapFrames};
 use folioscope_core::fs::blockdev::BlockDev;
 use folioscope_core::fs::{Provider, SpaceAllocator};
+use folioscope_core::ops::advise::Advice;
 use folioscope_core::ops::readahead::ReadaheadLimits;
 use folioscope_core::trace::sink::NoTrace;
 use folioscope_core::units::{Bytes, DevAddr, FileId, FileRange, Nanos, Pages, Pos, TaskId};
 use folioscope_core::world::Config;
+use proptest::prelude::*;
 
 const PAGE: u64 = 64;
 const OTHER: TaskId = TaskId::new(2);
@@ -352,5 +354,112 @@ fn a_file_in_memory_costs_the_processor_only() {
         let uses = rig.count(Counter::AtomicFlagOps);
         assert_eq!((uses - atomic, rig.count(Counter::PlainFlagOps)), (pages, plain));
         assert_eq!(rig.read(0, 20 * PAGE), want);
+    }
+}
+
+/// What one of three tasks does; each writes only where the others do not.
+#[derive(Clone, Copy, Debug)]
+enum Turn {
+    Read(u64, u64),
+    Write(u64, u64),
+    Load(u64),
+    Store(u64),
+    Sync,
+    Drop,
+    Reclaim(u64),
+}
+
+fn turns() -> impl Strategy<Value = Vec<[Turn; 3]>> {
+    let turn = prop_oneof![
+        3 => (0..900u64, 1..400u64).prop_map(|(at, len)| Turn::Read(at, len)),
+        3 => (0..250u64, 1..150u64).prop_map(|(at, len)| Turn::Write(at, len)),
+        1 => (0..300u64).prop_map(Turn::Load),
+        1 => (0..300u64).prop_map(Turn::Store),
+        1 => Just(Turn::Sync),
+        1 => Just(Turn::Drop),
+        2 => (1..12u64).prop_map(Turn::Reclaim),
+    ];
+    prop::collection::vec([turn.clone(), turn.clone(), turn], 1..12)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
+
+    /// Folios leave while others wait for them: nothing is lost, and nobody uses what is gone.
+    #[test]
+    fn tasks_that_reclaim_and_tasks_that_wait_get_along(
+        rounds in turns(),
+        at in 0usize..5,
+        with in 0..PROFILES.len(),
+    ) {
+        const REGION: u64 = 300;
+        let mut rig = common::Rig::with_timing(
+            common::geometries()[at],
+            PROFILES[with].behaviours,
+            common::Kind::Extents,
+            NoTrace,
+            common::queue(),
+        );
+        let mut model = vec![1u8; 3 * REGION as usize];
+        rig.write(0, 3 * REGION, 1, true);
+        rig.engine.evict(rig.file, FileRange::between(Pos::ZERO, Pos::new(1 << 20)));
+        let (engine, file) = (&rig.engine, rig.file);
+        for (n, round) in rounds.iter().enumerate() {
+            let mut buffers = vec![vec![0u8; 400]; 3];
+            let byte = 2 + 3 * n as u8;
+            let mut sources =
+                [0, 1, 2].map(|who| Fill { byte: byte + who, len: Bytes::ZERO });
+            let mut dests: Vec<&mut [u8]> = Vec::new();
+            for (turn, buffer) in round.iter().zip(&mut buffers) {
+                let len = if let Turn::Read(_, len) = turn { *len } else { 0 };
+                dests.push(&mut buffer[..len as usize]);
+            }
+            let mut ops: Vec<BoxedOp<'_>> = Vec::new();
+            let each = round.iter().zip(&mut sources).zip(&mut dests).enumerate();
+            for (who, ((turn, source), dest)) in each {
+                let (task, base) = (TaskId::new(1 + who as u32), who as u64 * REGION);
+                let one = FileRange::between(Pos::new(base), Pos::new(base + 1));
+                let range = |at: u64| {
+                    let end = (at + 9).min(REGION);
+                    FileRange::between(Pos::new(base + at), Pos::new(base + end))
+                };
+                let whole = FileRange::between(Pos::ZERO, Pos::new(1 << 20));
+                let byte = source.byte;
+                let mut change = |at: u64, len: u64| {
+                    let end = (at + len).min(REGION);
+                    model[(base + at) as usize..(base + end) as usize].fill(byte);
+                    end - at
+                };
+                ops.push(match *turn {
+                    Turn::Read(at, _) => {
+                        Box::pin(engine.pread(task, file, Pos::new(at), dest, ReadFlags::default()))
+                    }
+                    Turn::Write(at, len) => {
+                        source.len = Bytes::new(change(at, len));
+                        let pos = Pos::new(base + at);
+                        Box::pin(engine.pwrite(task, file, pos, source, WriteFlags::default()))
+                    }
+                    Turn::Load(at) => Box::pin(engine.mmap_load(task, file, range(at))),
+                    Turn::Store(at) => {
+                        change(at, 9);
+                        Box::pin(engine.mmap_store(task, file, range(at), byte))
+                    }
+                    Turn::Sync => Box::pin(engine.fsync(task, file, false)),
+                    Turn::Drop => Box::pin(engine.fadvise(task, file, whole, Advice::DontNeed)),
+                    Turn::Reclaim(pages) => Box::pin(async move {
+                        // After a wait of its own, so that others are under way.
+                        engine.mmap_load(task, file, one).await;
+                        engine.reclaim(task, Pages::new(pages))
+                    }),
+                });
+            }
+            let done = drive_all(engine, &mut rig.sim, ops).expect("nothing hangs");
+            prop_assert!(done.iter().all(|result| result.0.is_ok()), "{:?}: {:?}", round, done);
+            folioscope_core::engine::settle(engine, &mut rig.sim);
+            engine.look(|world| assert_eq!(world.broken_invariants(), []));
+        }
+        prop_assert_eq!(rig.read(0, 3 * REGION), &model[..]);
+        rig.fsync();
+        prop_assert_eq!(rig.durable(), model);
     }
 }

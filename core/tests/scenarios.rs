@@ -226,3 +226,17 @@ fn operations_of_a_scenario_may_not_wait() {
     let results: Vec<String> = ran.results.iter().map(ToString::to_string).collect();
     assert_eq!(results, ["EAGAIN", "4000", "4000", "4000"]);
 }
+
+#[test]
+fn a_file_in_memory_is_never_written_back() {
+    let write = "[[op]]\ndo = \"pwrite\"\nat = 5000\nlen = 100\nthen = \"fsync\"\n";
+    let text = with_file("memory = true\n") + write;
+    let scenario = parse_scenario("scenario", &text).expect("a good file");
+    let variant = &scenario.variants[0];
+    let (ran, files) = run_and_read(&scenario, variant, Recording::default()).expect("runs");
+    assert_eq!(ran.counters.get(Counter::WriteBios), 0);
+    assert_eq!(ran.counters.get(Counter::BalanceDirtyCalls), 0);
+    assert_eq!((files.seen[0].len(), files.seen[0][5099]), (5100, 1));
+    let error = parse_scenario("scenario", &with_file("memory = true\nfill = 1\n"));
+    assert!(error.expect_err("no fill").to_string().contains("no device, no extents and no fill"));
+}
