@@ -23,6 +23,10 @@ pub enum StopPoint {
     AfterWriteEnd,
     /// `i_size` is moved, the folio is still locked.
     AfterSizeUpdate,
+    /// The bio with this range of a read was sent.
+    AfterReadSubmit,
+    /// This range of a read was zeroed.
+    AfterZero,
     /// Writeback has locked the folio and cleared its dirty mark.
     WbFolioLocked,
     /// Writeback has compared the folio with EOF.

@@ -7,6 +7,7 @@ use crate::block::bio::{BioEnd, BioHead, vecs_for};
 use crate::cache::folio::FolioFlags;
 use crate::engine::Cx;
 use crate::iomap::{Intent, MapType, Mapping};
+use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
 use crate::units::{BioId, Bytes, DevAddr, FileId, FileRange, FolioId, Offset, Pos};
 use crate::world::{Env, Purpose, World};
@@ -30,6 +31,8 @@ struct Filling<'a> {
     readahead: bool,
     /// One run of blocks, then the mapping is asked for again.
     by_run: bool,
+    /// What the bio that was sent last holds, until that was told.
+    sent: Option<FileRange>,
 }
 
 /// Fills locked folios that follow each other: what has data is read, the rest zeroed; whoever does
@@ -47,10 +50,57 @@ pub(crate) async fn read_batch<E: Env>(
     while at < end {
         let rest = FileRange::between(at, end);
         let Ok(mapping) = iter::begin(cx, file, rest, Intent::Read, false).await else { break };
-        at = cx.with(|world| world.fill_mapping(&mut fill, &mapping, at, end));
+        at = fill_mapping(cx, &mut fill, &mapping, at, end).await;
     }
-    cx.with(|world| world.finish_filling(fill));
+    cx.with(|world| world.finish_filling(&mut fill));
+    tell_sent(cx, &mut fill).await;
     cx.unplug(plugged);
+}
+
+/// Fills what one mapping covers; where it goes on.
+async fn fill_mapping<E: Env>(
+    cx: &Cx<'_, E>,
+    fill: &mut Filling<'_>,
+    mapping: &Mapping,
+    from: Pos,
+    end: Pos,
+) -> Pos {
+    let stop = from + mapping.left(from, FileRange::between(from, end).len());
+    let mut at = from;
+    while at < stop {
+        at = fill_folio(cx, fill, mapping, at, stop).await;
+        if fill.by_run {
+            break;
+        }
+    }
+    cx.with(|world| world.end_of_mapping(fill, mapping, at < end));
+    tell_sent(cx, fill).await;
+    at
+}
+
+/// Fills what one mapping covers of the folio that is next; where it goes on.
+async fn fill_folio<E: Env>(
+    cx: &Cx<'_, E>,
+    fill: &mut Filling<'_>,
+    mapping: &Mapping,
+    from: Pos,
+    stop: Pos,
+) -> Pos {
+    let mut part = cx.with(|world| world.begin_folio(fill, mapping, from, stop));
+    while let Some(zeroed) = cx.with(|world| world.fill_run(fill, mapping, &mut part, stop)) {
+        if let Some(run) = zeroed {
+            cx.reach(StopPoint::AfterZero, |_| run).await;
+        }
+        tell_sent(cx, fill).await;
+    }
+    cx.with(|world| world.leave_folio(fill, part.end()));
+    part.end()
+}
+
+async fn tell_sent<E: Env>(cx: &Cx<'_, E>, fill: &mut Filling<'_>) {
+    if let Some(range) = fill.sent.take() {
+        cx.reach(StopPoint::AfterReadSubmit, |_| range).await;
+    }
 }
 
 impl<E: Env> World<E> {
@@ -67,25 +117,13 @@ impl<E: Env> World<E> {
         self.step(Rule::FoliosToRead, [pages, u64::from(readahead), 0, 0]);
         let by_run = !readahead && self.behaviours().read_folio_step == ReadFolioStep::Run;
         let (submitted, begun, open) = (Bytes::ZERO, false, None);
-        let fill = Filling { file, folios, next: 0, submitted, begun, open, readahead, by_run };
+        let sent = None;
+        let fill =
+            Filling { file, folios, next: 0, submitted, begun, open, readahead, by_run, sent };
         Some((fill, start, end))
     }
-    /// Fills what one mapping covers; where it goes on.
-    fn fill_mapping(
-        &mut self,
-        fill: &mut Filling<'_>,
-        mapping: &Mapping,
-        from: Pos,
-        end: Pos,
-    ) -> Pos {
-        let stop = from + mapping.left(from, FileRange::between(from, end).len());
-        let mut at = from;
-        while at < stop {
-            at = self.fill_from(fill, mapping, at, stop);
-            if fill.by_run {
-                break;
-            }
-        }
+    /// A mapping is used up; whether more is to be read.
+    fn end_of_mapping(&mut self, fill: &mut Filling<'_>, mapping: &Mapping, more: bool) {
         let submission = self.behaviours().read_submission;
         let sends = match submission {
             ReadSubmission::BeforeNextMapping => true,
@@ -93,22 +131,26 @@ impl<E: Env> World<E> {
             ReadSubmission::AtEnd | ReadSubmission::Immediate => false,
         };
         if sends
-            && at < end
+            && more
             && let Some(open) = fill.open.take()
         {
-            self.submit_bio(open.id, BioEnd::MappingEnds);
+            self.send_read(fill, open.id, BioEnd::MappingEnds);
             // As the reviewer put it: the folio is in no bio any more (`cur_folio_in_bio`).
             if submission == ReadSubmission::BoundaryFlag && !self.counts_whole_folios() {
                 fill.submitted = Bytes::ZERO;
             }
         }
-        at
+    }
+    fn send_read(&mut self, fill: &mut Filling<'_>, id: BioId, why: BioEnd) {
+        let bio = &self.bio(id).bio;
+        fill.sent = Some(FileRange::between(bio.pos, bio.pos + bio.len));
+        self.submit_bio(id, why);
     }
     /// After an error of the mapping, folios that were not begun leave the cache if they were
     /// readahead.
-    fn finish_filling(&mut self, mut fill: Filling<'_>) {
+    fn finish_filling(&mut self, fill: &mut Filling<'_>) {
         if let Some(open) = fill.open.take() {
-            self.submit_bio(open.id, BioEnd::LastRange);
+            self.send_read(fill, open.id, BioEnd::LastRange);
         }
         let unread = fill.folios.get(fill.next..).unwrap_or_default();
         for (nth, folio) in unread.iter().enumerate() {
@@ -121,57 +163,68 @@ impl<E: Env> World<E> {
             }
         }
     }
-    /// Fills what one mapping covers of the folio that is next; where it goes on.
-    fn fill_from(
+    /// Begins with the folio that is next; what one mapping covers of it.
+    fn begin_folio(
         &mut self,
         fill: &mut Filling<'_>,
         mapping: &Mapping,
         from: Pos,
         stop: Pos,
-    ) -> Pos {
+    ) -> FileRange {
         let folio = fill.folios[fill.next];
-        let whole = self.folio_range(folio);
+        let end = stop.min(self.folio_range(folio).end());
         self.require(self.has(folio, FolioFlags::LOCKED), 34, from);
         self.ensure_state(folio);
         fill.begun = true;
-        let mut end = stop.min(whole.end());
-        let mut at = from;
         if mapping.source().kind == MapType::Inline {
             self.fill_inline(fill.file, folio, mapping.source());
-            at = end;
+            return FileRange::between(end, end);
         }
-        while at < end {
-            let run = self.next_run(folio, FileRange::between(at, end));
-            if run.is_empty() {
-                break;
-            }
-            at = run.end();
-            if fill.by_run {
-                end = at;
-            }
-            let source = *mapping.source();
-            let Some(addr) = source
-                .addr_of(run.start())
-                .filter(|_| !self.needs_zeroing(folio, &source, run.start()))
-            else {
-                self.zero_run(folio, run, source.kind.code());
-                continue;
-            };
-            if fill.submitted.is_zero() && self.counts_whole_folios() {
-                let pending = self.state(folio).map_or(Bytes::ZERO, |state| state.read_pending);
-                self.require(pending.is_zero(), 7, run.start());
-                self.set_read_pending(folio, whole.len());
-            }
-            let left = FileRange::between(run.start(), stop).len();
-            self.add_read(fill, run, addr, left);
-            fill.submitted += run.len();
+        FileRange::between(from, end)
+    }
+    /// Fills the first run of `part` that is not uptodate, and leaves what is behind it; the run if
+    /// it was zeroed. None: nothing is left.
+    fn fill_run(
+        &mut self,
+        fill: &mut Filling<'_>,
+        mapping: &Mapping,
+        part: &mut FileRange,
+        stop: Pos,
+    ) -> Option<Option<FileRange>> {
+        let folio = fill.folios[fill.next];
+        if part.is_empty() {
+            return None;
         }
-        if end == whole.end() {
+        let run = self.next_run(folio, *part);
+        if run.is_empty() {
+            return None;
+        }
+        let end = if fill.by_run { run.end() } else { part.end() };
+        *part = FileRange::between(run.end(), end);
+        let source = *mapping.source();
+        let placed = source.addr_of(run.start());
+        let Some(addr) = placed.filter(|_| !self.needs_zeroing(folio, &source, run.start())) else {
+            self.zero_run(folio, run, source.kind.code());
+            return Some(Some(run));
+        };
+        if fill.submitted.is_zero() && self.counts_whole_folios() {
+            let pending = self.state(folio).map_or(Bytes::ZERO, |state| state.read_pending);
+            self.require(pending.is_zero(), 7, run.start());
+            self.set_read_pending(folio, self.folio_size(folio));
+        }
+        let left = FileRange::between(run.start(), stop).len();
+        self.add_read(fill, run, addr, left);
+        fill.submitted += run.len();
+        Some(None)
+    }
+    /// The mapping ends at `end` for the folio that is next; where that is its own end, so does it.
+    fn leave_folio(&mut self, fill: &mut Filling<'_>, end: Pos) {
+        let folio = fill.folios[fill.next];
+        if end == self.folio_range(folio).end() {
             self.end_filling(folio, core::mem::take(&mut fill.submitted));
             fill.begun = false;
             fill.next += 1;
         }
-        end
     }
     /// Nothing more of a folio will be submitted.
     fn end_filling(&mut self, folio: FolioId, submitted: Bytes) {
@@ -230,7 +283,7 @@ impl<E: Env> World<E> {
                 fill.open = Some(bio);
                 return;
             };
-            self.submit_bio(bio.id, why);
+            self.send_read(fill, bio.id, why);
         } else {
             self.expect_read(folio, run.len(), false);
         }
@@ -241,7 +294,7 @@ impl<E: Env> World<E> {
             .expect("an empty bio takes one piece");
         self.step(Rule::ReadAdded, args);
         if self.behaviours().read_submission == ReadSubmission::Immediate {
-            self.submit_bio(id, BioEnd::LastRange);
+            self.send_read(fill, id, BioEnd::LastRange);
         } else {
             fill.open = Some(OpenBio { id, capacity });
         }
