@@ -204,7 +204,7 @@ impl Extents {
             return own(found);
         }
         if let Some(cow) = &mut self.cow
-            && let Some(mapping) = cow.begin(range, &found, intent == Intent::Zero)
+            && let Some(mapping) = cow.begin(range, &found, intent != Intent::Write)
         {
             return self.with_cookies(mapping);
         }

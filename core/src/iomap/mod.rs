@@ -107,6 +107,8 @@ pub enum Intent {
     Write,
     /// To zero through the cache.
     Zero,
+    /// To write shared blocks anew, with the bytes that they have.
+    Unshare,
 }
 
 /// A mapping to write to, and where the old bytes are if that is elsewhere.

@@ -4,6 +4,7 @@
 use super::invalidate::drop_range;
 use super::sync::write_and_wait;
 use super::truncate::truncate;
+use super::unshare::unshare;
 use super::zero::zero_range;
 use crate::behaviour::InsertFlush;
 use crate::engine::Cx;
@@ -31,6 +32,8 @@ pub enum FallocMode {
     Collapse,
     /// A hole is put in, what lies behind moves up (`FALLOC_FL_INSERT_RANGE`).
     Insert,
+    /// Shared blocks get own copies, then as `Allocate` (`FALLOC_FL_UNSHARE_RANGE`).
+    Unshare,
 }
 
 impl FallocMode {
@@ -44,6 +47,7 @@ impl FallocMode {
             Self::ZeroKeepSize => OpKind::ZeroKeepSize,
             Self::Collapse => OpKind::Collapse,
             Self::Insert => OpKind::Insert,
+            Self::Unshare => OpKind::Unshare,
         }
     }
 }
@@ -89,6 +93,12 @@ pub(crate) async fn fallocate<E: Env>(
         }
         FallocMode::Collapse => collapse(cx, target).await,
         FallocMode::Insert => insert(cx, target).await,
+        FallocMode::Unshare => {
+            unshare(cx, file, range).await?;
+            write_and_wait(cx, file, range).await?;
+            preallocate(cx, target)?;
+            grow(cx, target).await
+        }
     }
 }
 

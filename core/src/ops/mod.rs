@@ -17,6 +17,7 @@ pub mod sync;
 mod throttle;
 mod touch;
 pub(crate) mod truncate;
+mod unshare;
 pub(crate) mod write;
 pub(crate) mod zero;
 
@@ -81,11 +82,13 @@ pub enum OpKind {
     SeekData,
     /// Find a hole.
     SeekHole,
+    /// Give shared blocks own copies.
+    Unshare,
 }
 
 impl OpKind {
     /// Every kind, in the order of its code.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::Pread,
         Self::Pwrite,
         Self::PwriteDsync,
@@ -113,6 +116,7 @@ impl OpKind {
         Self::Insert,
         Self::SeekData,
         Self::SeekHole,
+        Self::Unshare,
     ];
     /// The code in deltas; never 0.
     pub const fn code(self) -> u64 {
@@ -146,7 +150,8 @@ impl OpKind {
             | Self::Collapse
             | Self::Insert
             | Self::SeekData
-            | Self::SeekHole => true,
+            | Self::SeekHole
+            | Self::Unshare => true,
             Self::Fsync | Self::Fdatasync | Self::Syncfs | Self::Writeback | Self::Reclaim => false,
         }
     }
@@ -180,6 +185,7 @@ impl OpKind {
             Self::Insert => "fallocate (insert)",
             Self::SeekData => "lseek (SEEK_DATA)",
             Self::SeekHole => "lseek (SEEK_HOLE)",
+            Self::Unshare => "fallocate (unshare)",
         }
     }
 }

@@ -176,13 +176,34 @@ pub(crate) async fn write_begin<E: Env>(
     pos: Pos,
     (bytes, flags): (Bytes, WriteFlags),
 ) -> Result<Option<FolioId>, Errno> {
+    begin(cx, file, mapping, pos, (bytes, flags, false)).await
+}
+
+/// The same for bytes that keep their value: all of them are made valid.
+pub(crate) async fn unshare_begin<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    mapping: &Mapping,
+    pos: Pos,
+    bytes: Bytes,
+) -> Result<Option<FolioId>, Errno> {
+    begin(cx, file, mapping, pos, (bytes, WriteFlags::default(), true)).await
+}
+
+async fn begin<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    mapping: &Mapping,
+    pos: Pos,
+    (bytes, flags, keeps_all): (Bytes, WriteFlags, bool),
+) -> Result<Option<FolioId>, Errno> {
     let folio = get_folio(cx, file, pos, bytes, flags).await?;
     cx.reach(StopPoint::FolioLocked, |world| world.folio_range(folio)).await;
     if !cx.with(|world| world.file(file).provider.is_valid(&mapping.iomap)) {
         cx.with(|world| world.unlock(folio));
         return Ok(None);
     }
-    match fill_edges(cx, mapping, folio, pos, (bytes, flags.nowait)).await {
+    match fill_edges(cx, mapping, folio, pos, (bytes, flags.nowait, keeps_all)).await {
         Ok(()) => Ok(Some(folio)),
         Err(errno) => {
             cx.with(|world| {
@@ -287,7 +308,7 @@ async fn fill_edges<E: Env>(
     mapping: &Mapping,
     folio: FolioId,
     pos: Pos,
-    (bytes, nowait): (Bytes, bool),
+    (bytes, nowait, keeps_all): (Bytes, bool, bool),
 ) -> Result<(), Errno> {
     let source = *mapping.source();
     if source.kind == MapType::Inline {
@@ -299,7 +320,7 @@ async fn fill_edges<E: Env>(
         });
         return Ok(());
     }
-    let edges = cx.with(|world| world.edges_of(folio, pos, (bytes, nowait)))?;
+    let edges = cx.with(|world| world.edges_of(folio, pos, (bytes, nowait, keeps_all)))?;
     let Some((write, mut at, end)) = edges else { return Ok(()) };
     while at < end {
         let run = cx.with(|world| world.next_run(folio, FileRange::between(at, end)));
@@ -307,7 +328,7 @@ async fn fill_edges<E: Env>(
             break;
         }
         at = run.end();
-        let edge_kept = run.start() < write.start() || write.end() < run.end();
+        let edge_kept = keeps_all || run.start() < write.start() || write.end() < run.end();
         let step =
             |rule, extra| cx.with(|w| w.step(rule, [run.start().get(), run.len().get(), extra, 0]));
         if !edge_kept {
@@ -315,6 +336,9 @@ async fn fill_edges<E: Env>(
             continue;
         }
         let zeroed = cx.with(|world| world.needs_zeroing(folio, &source, run.start()));
+        if zeroed && keeps_all {
+            return Err(Errno::Io);
+        }
         if zeroed {
             cx.with(|world| world.zero_outside(folio, run, write));
             step(Rule::RunZeroed, source.kind.code());
@@ -443,11 +467,11 @@ impl<E: Env> World<E> {
         &mut self,
         folio: FolioId,
         pos: Pos,
-        (bytes, nowait): (Bytes, bool),
+        (bytes, nowait, keeps_all): (Bytes, bool, bool),
     ) -> Result<Option<(FileRange, Pos, Pos)>, Errno> {
         let whole = self.folio_range(folio);
         let write = FileRange::between(pos, pos + bytes).intersect(whole);
-        if write == whole {
+        if write == whole && !keeps_all {
             self.step(Rule::WholeFolio, [0; 4]);
             return Ok(None);
         }

@@ -14,7 +14,7 @@ pub(super) const NAMES: &str = "mmap_load, mmap_store, msync, sync_range, sync_r
                                 truncate, fallocate, seek_data, seek_hole";
 
 /// Modes of `fallocate` by name.
-const MODES: [(&str, FallocMode); 7] = [
+const MODES: [(&str, FallocMode); 8] = [
     ("alloc", FallocMode::Allocate),
     ("keep", FallocMode::AllocateKeepSize),
     ("punch", FallocMode::Punch),
@@ -22,6 +22,7 @@ const MODES: [(&str, FallocMode); 7] = [
     ("zero_keep", FallocMode::ZeroKeepSize),
     ("collapse", FallocMode::Collapse),
     ("insert", FallocMode::Insert),
+    ("unshare", FallocMode::Unshare),
 ];
 
 /// The action of an entry; none: it is no such operation.

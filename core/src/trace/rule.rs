@@ -252,6 +252,8 @@ rules! {
     ZeroFlushes = 129, Function, "iomap_zero_iter_flush_and_stale", "the cache from {0x} on was dirty and a mapping is {2t}: {1b} are written first, then the mapping is asked for again";
     /// A seek has its answer.
     SeekAnswers = 130, Function, "iomap_seek_data", "from {0x} on the first place that answers is {1x}: {2t} there";
+    /// Shared blocks are to be copied.
+    Unshared = 131, Function, "iomap_unshare_iter", "{1b} at {0x} share their blocks: dirty as they are, so that they get others";
     /// Files of the world are opened.
     FileOpened = 53, Op, "open", "file {0} of {1b} is opened";
     /// A bio got a request of its own.

@@ -194,7 +194,8 @@ impl<S: Sink> Rig<S> {
                 (FallocMode::Insert, range(start, len))
             }
             Shape::Falloc(mode, pos, len) => {
-                let grows = matches!(mode, FallocMode::Allocate | FallocMode::Zero);
+                let grows =
+                    matches!(mode, FallocMode::Allocate | FallocMode::Zero | FallocMode::Unshare);
                 if grows && pos + len > size {
                     model.resize((pos + len) as usize, 0);
                 }
@@ -313,6 +314,7 @@ pub fn shaping_scripts(limit: u64, most: usize) -> impl Strategy<Value = Vec<Op>
         Mode::ZeroKeepSize,
         Mode::Collapse,
         Mode::Insert,
+        Mode::Unshare,
     ]);
     let shape = prop_oneof![
         1 => (0..limit).prop_map(Shape::Truncate),

@@ -256,7 +256,9 @@ fn answers(
         .map(|map| {
             let source = maps.iter().find(|src| src.which == "src" && src.iter == map.iter);
             let flags = map.iter.and_then(|iter| golden.iters.get(iter)).map_or("", |it| &it.flags);
-            let intent = if flags.contains("ZERO") {
+            let intent = if flags.contains("UNSHARE") {
+                Intent::Unshare
+            } else if flags.contains("ZERO") {
                 Intent::Zero
             } else if flags.contains("WRITE") {
                 Intent::Write

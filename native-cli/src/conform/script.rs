@@ -118,6 +118,7 @@ pub(super) fn fallocate_mode(name: &str) -> Option<FallocMode> {
         "zero_keep" => Some(FallocMode::ZeroKeepSize),
         "collapse" => Some(FallocMode::Collapse),
         "insert" => Some(FallocMode::Insert),
+        "unshare" => Some(FallocMode::Unshare),
         _ => None,
     }
 }

@@ -539,16 +539,16 @@ pub(super) enum FallocateMode {
 }
 
 impl FallocateMode {
-    /// What the engine does for it; none: it cannot.
-    pub(super) const fn known(self) -> Option<FallocMode> {
+    /// What the engine does for it.
+    pub(super) const fn mode(self) -> FallocMode {
         match self {
-            Self::Alloc => Some(FallocMode::Allocate),
-            Self::AllocKeepSize => Some(FallocMode::AllocateKeepSize),
-            Self::Punch => Some(FallocMode::Punch),
-            Self::Zero => Some(FallocMode::Zero),
-            Self::ZeroKeepSize => Some(FallocMode::ZeroKeepSize),
-            Self::Insert => Some(FallocMode::Insert),
-            Self::Unshare => None,
+            Self::Alloc => FallocMode::Allocate,
+            Self::AllocKeepSize => FallocMode::AllocateKeepSize,
+            Self::Punch => FallocMode::Punch,
+            Self::Zero => FallocMode::Zero,
+            Self::ZeroKeepSize => FallocMode::ZeroKeepSize,
+            Self::Insert => FallocMode::Insert,
+            Self::Unshare => FallocMode::Unshare,
         }
     }
 }

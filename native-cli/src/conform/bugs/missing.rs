@@ -52,8 +52,7 @@ fn op_missing(op: &Op, case: &RawCase) -> Option<String> {
     }
     let reach = match &op.act {
         Act::Truncate { size } => *size,
-        Act::Fallocate { mode, off, len } if mode.known().is_some() => off.saturating_add(*len),
-        Act::Fallocate { .. } => return Some("a CoW fork".to_owned()),
+        Act::Fallocate { off, len, .. } => off.saturating_add(*len),
         Act::Pread { off, len }
         | Act::MmapLoad { off, len }
         | Act::MmapStore { off, len, .. }

@@ -255,8 +255,8 @@ impl Shown {
     fn reshape(&self, act: &Act) -> Result<Got, Hangs> {
         let (engine, port) = (&self.machine.engine, &self.machine.port);
         let result = if let Act::Fallocate { mode, off, len } = act {
-            let mode = mode.known().ok_or(Hangs)?;
-            drive(engine, port, engine.fallocate(TASK, FILE, mode, range_of(*off, *len)))?
+            let range = range_of(*off, *len);
+            drive(engine, port, engine.fallocate(TASK, FILE, mode.mode(), range))?
         } else if let Act::Truncate { size } = act {
             drive(engine, port, engine.truncate(TASK, FILE, Pos::new(*size)))?
         } else {
