@@ -18,6 +18,16 @@ struct OpenBio {
     capacity: usize,
 }
 
+/// What became of a run of blocks.
+enum Filled {
+    /// There was none.
+    Nothing,
+    /// It was zeroed.
+    Zeroed(FileRange),
+    /// It is in a bio.
+    Added,
+}
+
 /// How far a batch of folios has been read.
 struct Filling<'a> {
     file: FileId,
@@ -87,11 +97,12 @@ async fn fill_folio<E: Env>(
     stop: Pos,
 ) -> Pos {
     let mut part = cx.with(|world| world.begin_folio(fill, mapping, from, stop));
-    while let Some(zeroed) = cx.with(|world| world.fill_run(fill, mapping, &mut part, stop)) {
-        if let Some(run) = zeroed {
-            cx.reach(StopPoint::AfterZero, |_| run).await;
+    loop {
+        match cx.with(|world| world.fill_run(fill, mapping, &mut part, stop)) {
+            Filled::Nothing => break,
+            Filled::Zeroed(run) => cx.reach(StopPoint::AfterZero, |_| run).await,
+            Filled::Added => tell_sent(cx, fill).await,
         }
-        tell_sent(cx, fill).await;
     }
     cx.with(|world| world.leave_folio(fill, part.end()));
     part.end()
@@ -182,22 +193,21 @@ impl<E: Env> World<E> {
         }
         FileRange::between(from, end)
     }
-    /// Fills the first run of `part` that is not uptodate, and leaves what is behind it; the run if
-    /// it was zeroed. None: nothing is left.
+    /// Fills the first run of `part` that is not uptodate, and leaves what is behind it.
     fn fill_run(
         &mut self,
         fill: &mut Filling<'_>,
         mapping: &Mapping,
         part: &mut FileRange,
         stop: Pos,
-    ) -> Option<Option<FileRange>> {
+    ) -> Filled {
         let folio = fill.folios[fill.next];
         if part.is_empty() {
-            return None;
+            return Filled::Nothing;
         }
         let run = self.next_run(folio, *part);
         if run.is_empty() {
-            return None;
+            return Filled::Nothing;
         }
         let end = if fill.by_run { run.end() } else { part.end() };
         *part = FileRange::between(run.end(), end);
@@ -205,7 +215,7 @@ impl<E: Env> World<E> {
         let placed = source.addr_of(run.start());
         let Some(addr) = placed.filter(|_| !self.needs_zeroing(folio, &source, run.start())) else {
             self.zero_run(folio, run, source.kind.code());
-            return Some(Some(run));
+            return Filled::Zeroed(run);
         };
         if fill.submitted.is_zero() && self.counts_whole_folios() {
             let pending = self.state(folio).map_or(Bytes::ZERO, |state| state.read_pending);
@@ -215,7 +225,7 @@ impl<E: Env> World<E> {
         let left = FileRange::between(run.start(), stop).len();
         self.add_read(fill, run, addr, left);
         fill.submitted += run.len();
-        Some(None)
+        Filled::Added
     }
     /// The mapping ends at `end` for the folio that is next; where that is its own end, so does it.
     fn leave_folio(&mut self, fill: &mut Filling<'_>, end: Pos) {

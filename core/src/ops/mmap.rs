@@ -216,8 +216,14 @@ async fn fault<E: Env>(cx: &Cx<'_, E>, file: FileId, index: PageIndex) -> Result
         }
         let (at, whole) = cx.with(|world| (world.folios.at(folio).index, world.folio_range(folio)));
         if make_readable(cx, file, at, folio, whole).await? {
-            cx.with(|world| world.map_folio(file, folio));
-            return Ok(());
+            // The file may have been truncated meanwhile.
+            return cx.with(|world| {
+                if world.is_beyond(file, index) {
+                    return Err(Errno::Fault);
+                }
+                world.map_folio(file, folio);
+                Ok(())
+            });
         }
     }
 }

@@ -47,11 +47,19 @@ pub(super) fn check(out: &mut Findings, scenario: &Scenario, want: &Expected, sh
             None => out.field("bug_after", 0, json!({ "op": op }), json!(null)),
         }
     }
+    for (step, wanted) in want.at_step.iter().flatten() {
+        let at = step.parse().ok().and_then(|at: usize| shown.at_step.get(at));
+        match at {
+            Some(got) => state::check(out, end(shown), block, wanted, got),
+            None => out.field("bug_at_step", 0, json!({ "step": step }), json!(null)),
+        }
+    }
     bios(out, scenario, want, shown);
     ioends(out, want, shown);
     pieces(out, want, shown);
     bytes(out, want, shown);
     counters(out, want, shown);
+    task_counters(out, want, shown);
     for invariant in want.invariants.iter().flatten() {
         holds(out, scenario, *invariant, shown);
     }
@@ -76,11 +84,7 @@ pub(super) fn check(out: &mut Findings, scenario: &Scenario, want: &Expected, sh
     if let Some(parts) = &want.any_of {
         any_of(out, scenario, parts, shown);
     }
-    for (key, there) in [
-        ("at_step", want.at_step.is_some()),
-        ("split_bios", want.split_bios.is_some()),
-        ("counters_task", want.counters_task.is_some()),
-    ] {
+    for (key, there) in [("split_bios", want.split_bios.is_some())] {
         if there {
             out.unchecked(format!("the expected key `{key}`"));
         }
@@ -457,6 +461,45 @@ fn counters(out: &mut Findings, want: &Expected, shown: &Shown) {
         let got = if limits.hold(value) { limits.shown() } else { json!(value) };
         let want = json!({ key.clone(): limits.shown() });
         out.field("bug_counters", end(shown), want, json!({ key: got }));
+    }
+}
+
+/// What the engine counted while it worked for one task.
+fn task_counters(out: &mut Findings, want: &Expected, shown: &Shown) {
+    for (task, wanted) in want.counters_task.iter().flatten() {
+        let ran = shown.task_counts.get(task);
+        for (name, limits) in wanted {
+            let counter = match name {
+                CounterName::BeginCalls => Counter::BeginCalls,
+                CounterName::CopyAttempts => Counter::CopyAttempts,
+                CounterName::FaultInBytes => Counter::FaultInBytes,
+                CounterName::FoliosCreated => Counter::FoliosCreated,
+                CounterName::CopySteps
+                | CounterName::EndReadCalls
+                | CounterName::FolioUnlocks
+                | CounterName::MapBlocksFaults
+                | CounterName::WritePendingPeak
+                | CounterName::MkwriteCalls
+                | CounterName::RedirtiedFolios
+                | CounterName::DioCollisions
+                | CounterName::DioFallbacks
+                | CounterName::NodeBlocksWritten
+                | CounterName::PagesSkipped
+                | CounterName::WriteAttemptsPerBlock => {
+                    out.unchecked(format!("the counter {name:?} of one task"));
+                    continue;
+                }
+            };
+            let value: u64 = ran
+                .into_iter()
+                .flatten()
+                .map(|(before, after)| after.get(counter) - before.get(counter))
+                .sum();
+            let key = format!("{task}: {name:?}");
+            let got = if limits.hold(value) { limits.shown() } else { json!(value) };
+            let want = json!({ key.clone(): limits.shown() });
+            out.field("bug_counters", end(shown), want, json!({ key: got }));
+        }
     }
 }
 

@@ -221,6 +221,38 @@ pub(super) fn complete_one<E: Env<Frames = HeapFrames>>(
     true
 }
 
+/// How far the completion of bios came.
+pub(super) enum Completes {
+    /// One ended.
+    One,
+    /// None is in flight that may end.
+    None,
+    /// Somebody is to stop there.
+    Stops,
+}
+
+/// Ends the oldest bio that is not held. `stops` looks at the bytes of the file that it holds: some
+/// tells that somebody is to stop there, before it ends or after.
+pub(super) fn complete_next<E: Env<Frames = HeapFrames>>(
+    engine: &Engine<E>,
+    port: &Shared,
+    mut stops: impl FnMut(u64, u64) -> Option<bool>,
+) -> Completes {
+    let range = {
+        let port = port.borrow();
+        let next = port.flights.iter().find(|flight| flight.label.is_none());
+        next.map(|flight| (flight.bio.pos.get(), flight.bio.pos.get() + flight.bio.len.get()))
+    };
+    let Some((pos, end)) = range else { return Completes::None };
+    let stop = stops(pos, end);
+    if stop == Some(true) {
+        return Completes::Stops;
+    }
+    complete_one(engine, port, None);
+    take_effects(engine);
+    if stop.is_some() { Completes::Stops } else { Completes::One }
+}
+
 /// The operation waits for something that nobody will do.
 pub(super) struct Hangs;
 
@@ -256,7 +288,7 @@ pub(super) fn settle<E: Env<Frames = HeapFrames>>(engine: &Engine<E>, port: &Sha
 
 /// Takes what the engine asks for: bios are known from submission, a flush ends at once. Whether
 /// there was a flush.
-fn take_effects<E: Env>(engine: &Engine<E>) -> bool {
+pub(super) fn take_effects<E: Env>(engine: &Engine<E>) -> bool {
     let mut flushed = false;
     while let Some(effect) = engine.poll_effect() {
         match effect {

@@ -284,17 +284,16 @@ impl TryFrom<Value> for Times {
 
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(dead_code, reason = "not executed yet")]
 pub(super) struct ScheduleStep {
-    task: String,
-    run_until: Point,
-    arg: Option<PointArg>,
+    pub(super) task: String,
+    pub(super) run_until: Point,
+    pub(super) arg: Option<PointArg>,
 }
 
-#[derive(Clone, Copy, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(dead_code, clippy::enum_variant_names, reason = "the format's words")]
-enum Point {
+#[allow(clippy::enum_variant_names, reason = "the format's words")]
+pub(super) enum Point {
     AfterBegin,
     FolioLocked,
     AfterCopy,
@@ -319,10 +318,9 @@ enum Point {
 
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(dead_code, reason = "not executed yet")]
-struct PointArg {
-    off: Option<u64>,
-    n: Option<u64>,
+pub(super) struct PointArg {
+    pub(super) off: Option<u64>,
+    pub(super) n: Option<u64>,
 }
 
 #[derive(Clone, Deserialize)]

@@ -58,7 +58,8 @@ struct EngineFault {
 
 /// An engine with its device, and what was seen of both.
 pub(super) struct Machine {
-    pub(super) engine: Engine<Traced>,
+    /// Shared with the operations that run.
+    pub(super) engine: Rc<Engine<Traced>>,
     pub(super) geometry: Geometry,
     pub(super) port: Shared,
     pub(super) watch: Watch,
@@ -135,11 +136,11 @@ impl Machine {
         let port = Rc::new(RefCell::new(Port::new(disk, bio_faults, at_submit)));
         let policy = FolioPolicy::Fixed(order);
         let mut machine = Self {
-            engine: Engine::new(
+            engine: Rc::new(Engine::new(
                 config.clone(),
                 HeapFrames::new(geometry.page_size()),
                 Recording::default(),
-            ),
+            )),
             geometry,
             port,
             watch: Watch::new(geometry),
@@ -266,7 +267,7 @@ impl Machine {
         }
         self.before.push(self.engine.counters());
         let frames = HeapFrames::new(self.geometry.page_size());
-        self.engine = Engine::new(self.config.clone(), frames, Recording::default());
+        self.engine = Rc::new(Engine::new(self.config.clone(), frames, Recording::default()));
         self.watch = Watch::new(self.geometry);
         self.open(disk_size, disk_size, provider);
         self.follow();

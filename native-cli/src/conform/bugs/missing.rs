@@ -1,7 +1,8 @@
 //! What a case needs that is not executed yet, by name.
 
 use super::format::{
-    Act, CaseKind, FallocateMode, FaultAt, FaultWords, Fs, Op, RawCase, Scenario, StripeAlignment,
+    Act, CaseKind, Completion, FallocateMode, FaultAt, FaultWords, Fs, Op, Point, RawCase,
+    Scenario, ScheduleStep, StripeAlignment,
 };
 use super::machine::{MAX_FILE, errno_of};
 use super::words::ExtentKind;
@@ -25,11 +26,22 @@ pub(super) fn missing(case: &RawCase, scenario: &Scenario) -> Option<String> {
         return Some(what.to_owned());
     }
     let bad_op = scenario.ops.iter().find_map(|op| op_missing(op, case));
-    (!scenario.schedule.is_empty())
-        .then(|| "a schedule".to_owned())
-        .or(bad_op)
+    bad_op
+        .or_else(|| scenario.schedule.iter().find_map(|step| stop_missing(step, scenario)))
         .or_else(|| key_missing(case, scenario).map(str::to_owned))
         .or_else(|| scenario.faults.iter().find_map(|fault| fault_missing(fault, &case.profile)))
+}
+
+#[allow(clippy::wildcard_enum_match_arm, reason = "all others are there")]
+fn stop_missing(step: &ScheduleStep, scenario: &Scenario) -> Option<String> {
+    let at_once = scenario.completion == Completion::AtSubmit;
+    let what = match step.run_until {
+        Point::ReleaseDataFound => "a stop inside the release of a failed write",
+        Point::DioSubmitted => "a stop in a direct write",
+        Point::BeforeIoComplete | Point::IoComplete if at_once => "a stop inside submission",
+        _ => return None,
+    };
+    Some(what.to_owned())
 }
 
 #[allow(clippy::wildcard_enum_match_arm, reason = "all others are missing")]
@@ -52,8 +64,8 @@ fn op_missing(op: &Op, case: &RawCase) -> Option<String> {
     }
     let reach = match &op.act {
         Act::Truncate { size } => *size,
-        Act::Fallocate { off, len, .. } => off.saturating_add(*len),
-        Act::Pread { off, len }
+        Act::Fallocate { off, len, .. }
+        | Act::Pread { off, len }
         | Act::MmapLoad { off, len }
         | Act::MmapStore { off, len, .. }
         | Act::ZeroRangeCore { off, len }

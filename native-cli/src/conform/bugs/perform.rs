@@ -1,0 +1,224 @@
+//! Operations of a case as futures of the engine.
+
+use super::format::{Act, FaultAt, FaultWords, Iov, Mode, Op, Scenario};
+use super::machine::{FILE, Traced, range_of};
+use super::run::Got;
+use folioscope_core::engine::{Engine, ReadFlags, WriteFlags};
+use folioscope_core::frames::UserSource;
+use folioscope_core::inner::{BitChange, WritebackArgs};
+use folioscope_core::ops::OpResult;
+use folioscope_core::units::{Bytes, MAX_POS, Offset, Pos, TaskId};
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+
+/// An operation that runs.
+pub(super) type Running<'a> = Pin<Box<dyn Future<Output = Got> + 'a>>;
+
+/// A buffer of the application in pieces, some of which cannot be read.
+struct Buffer<'a> {
+    pieces: Vec<(u64, Option<u8>)>,
+    faults: Vec<(&'a FaultWords, Option<u32>)>,
+}
+
+impl Buffer<'_> {
+    fn piece_at(&self, at: u64) -> Option<(u64, Option<u8>)> {
+        let mut end = 0;
+        for (len, byte) in &self.pieces {
+            end += len;
+            if at < end {
+                return Some((end - at, *byte));
+            }
+        }
+        None
+    }
+    /// How many bytes from `at` can be read.
+    fn good(&self, at: u64, len: u64) -> u64 {
+        let mut done = 0;
+        while done < len {
+            match self.piece_at(at + done) {
+                Some((left, Some(_))) => done += left,
+                Some((_, None)) | None => break,
+            }
+        }
+        done.min(len)
+    }
+}
+
+impl UserSource for Buffer<'_> {
+    fn len(&self) -> Bytes {
+        Bytes::new(self.pieces.iter().map(|piece| piece.0).sum())
+    }
+    fn fault_in(&mut self, at: Offset, len: Bytes) -> Bytes {
+        let at = at.get();
+        for (fault, left) in self.faults.iter_mut().filter(|(fault, _)| at >= fault.copied) {
+            let spared = fault.at == FaultAt::CopyFromUser && *left != Some(0);
+            if !spared {
+                return Bytes::ZERO;
+            }
+            *left = left.map(|left| left - 1);
+        }
+        Bytes::new(self.good(at, len.get()))
+    }
+    fn copy_in(&mut self, at: Offset, to: &mut [u8]) -> Bytes {
+        let at = at.get();
+        let limit = self.faults.iter().map(|(fault, _)| fault.copied.saturating_sub(at)).min();
+        let good = self.good(at, to.len() as u64).min(limit.unwrap_or(u64::MAX));
+        let mut done = 0;
+        while done < good {
+            let Some((left, Some(byte))) = self.piece_at(at + done) else { break };
+            let end = (done + left).min(good);
+            to[done as usize..end as usize].fill(byte);
+            done = end;
+        }
+        Bytes::new(done)
+    }
+}
+
+fn number(result: OpResult) -> Result<i64, String> {
+    match result.0 {
+        Ok(bytes) => Ok(bytes.get().cast_signed()),
+        Err(errno) => Err(errno.name().to_owned()),
+    }
+}
+
+fn plain(result: OpResult) -> Got {
+    Got { ret: Some(number(result)), ..Got::default() }
+}
+
+/// Operation `at` of a case, done by `task`; none if the engine alone cannot do it.
+#[allow(clippy::wildcard_enum_match_arm, reason = "all others never wait")]
+pub(super) fn perform<'a>(
+    engine: &Rc<Engine<Traced>>,
+    scenario: &'a Scenario,
+    at: usize,
+    task: TaskId,
+) -> Option<Running<'a>> {
+    let op = scenario.ops.get(at)?;
+    let engine = Rc::clone(engine);
+    Some(match &op.act {
+        Act::Pread { off, len } => Box::pin(async move {
+            let mut buffer = vec![0; *len as usize];
+            let mut dest = buffer.as_mut_slice();
+            let flags = ReadFlags::default();
+            let result = engine.pread(task, FILE, Pos::new(*off), &mut dest, flags).await;
+            buffer.truncate(result.0.map_or(0, |read| read.get() as usize));
+            Got { bytes: Some((*off, buffer)), ..plain(result) }
+        }),
+        Act::Pwrite { off, len, byte, nowait } => {
+            let pieces = vec![(*len, Some(byte.0))];
+            write(engine, scenario, at, (*off, *nowait, task), pieces)
+        }
+        Act::Pwritev { off, iov } => {
+            let pieces = iov.iter().map(Iov::piece).collect();
+            write(engine, scenario, at, (*off, false, task), pieces)
+        }
+        Act::Fsync {} => Box::pin(async move { plain(engine.fsync(task, FILE, false).await) }),
+        Act::Writeback { mode, nr_to_write, cyclic, .. } => Box::pin(async move {
+            let all = *mode == Mode::All;
+            let args = WritebackArgs { all, budget: *nr_to_write, cyclic: *cyclic };
+            let (result, left) = engine.writeback(task, FILE, args).await;
+            Got { nr_to_write: nr_to_write.map(|_| left), ..plain(result) }
+        }),
+        Act::Readahead { off, len } => {
+            Box::pin(async move { plain(engine.readahead(task, FILE, range_of(*off, *len)).await) })
+        }
+        Act::ReadFolio { off } => {
+            Box::pin(async move { plain(engine.read_folio(task, FILE, Pos::new(*off)).await) })
+        }
+        Act::ZeroRangeCore { off, len } => Box::pin(async move {
+            let (result, zeroed) = engine.zero_range(task, FILE, range_of(*off, *len)).await;
+            Got { did_zero: Some(zeroed), ..plain(result) }
+        }),
+        Act::Truncate { size } => {
+            Box::pin(async move { plain(engine.truncate(task, FILE, Pos::new(*size)).await) })
+        }
+        Act::Fallocate { mode, off, len } => {
+            let (mode, range) = (mode.mode(), range_of(*off, *len));
+            Box::pin(async move { plain(engine.fallocate(task, FILE, mode, range).await) })
+        }
+        Act::MmapLoad { off, len } => {
+            Box::pin(
+                async move { signal(engine.mmap_load(task, FILE, range_of(*off, *len)).await) },
+            )
+        }
+        Act::MmapStore { off, len, byte } => Box::pin(async move {
+            signal(engine.mmap_store(task, FILE, range_of(*off, *len), byte.0).await)
+        }),
+        Act::Mkwrite { off } => {
+            Box::pin(async move { signal(engine.mkwrite(task, FILE, Pos::new(*off)).await) })
+        }
+        _ => return at_once(engine, op, task),
+    })
+}
+
+/// Operations that never wait.
+#[allow(clippy::wildcard_enum_match_arm, reason = "all others are not the engine's")]
+fn at_once(engine: Rc<Engine<Traced>>, op: &Op, task: TaskId) -> Option<Running<'_>> {
+    let bits = |folio_off: &u64, off: &u64, len: &u64, change| {
+        let (at, range) = (Pos::new(*folio_off), (*off, *len));
+        let engine = Rc::clone(&engine);
+        move || engine.change_bits(FILE, at, range, change)
+    };
+    let zero = Got { ret: Some(Ok(0)), ..Got::default() };
+    Some(match &op.act {
+        Act::Evict { off, len } => Box::pin(async move {
+            let whole = range_of(0, MAX_POS);
+            engine.evict(FILE, off.zip(*len).map_or(whole, |(off, len)| range_of(off, len)));
+            zero
+        }),
+        Act::SeekData { off } | Act::SeekHole { off } => Box::pin(async move {
+            let data = matches!(op.act, Act::SeekData { .. });
+            plain(engine.seek(task, FILE, Pos::new(*off), data))
+        }),
+        Act::MarkDirty { off, len } => Box::pin(async move {
+            engine.mark_dirty(FILE, range_of(*off, *len));
+            zero
+        }),
+        Act::SetDirtyRange { folio_off, off, len } => {
+            let change = bits(folio_off, off, len, BitChange::SetDirty);
+            Box::pin(async move {
+                change();
+                zero
+            })
+        }
+        Act::ClearDirtyRange { folio_off, off, len } => {
+            let change = bits(folio_off, off, len, BitChange::ClearDirty);
+            Box::pin(async move {
+                change();
+                zero
+            })
+        }
+        Act::SetUptodateRange { folio_off, off, len } => {
+            let change = bits(folio_off, off, len, BitChange::SetUptodate);
+            Box::pin(async move {
+                change();
+                zero
+            })
+        }
+        _ => return None,
+    })
+}
+
+/// Whatever goes wrong with a mapping of the file is a signal.
+fn signal(result: OpResult) -> Got {
+    Got { ret: Some(number(result).map_err(|_| "SIGBUS".to_owned())), ..Got::default() }
+}
+
+fn write(
+    engine: Rc<Engine<Traced>>,
+    scenario: &Scenario,
+    at: usize,
+    (off, nowait, task): (u64, bool, TaskId),
+    pieces: Vec<(u64, Option<u8>)>,
+) -> Running<'_> {
+    let user = move |fault: &&FaultWords| {
+        matches!(fault.at, FaultAt::CopyFromUser | FaultAt::FaultIn) && fault.op == Some(at)
+    };
+    let faults = scenario.faults.iter().filter(user).map(|fault| (fault, fault.times.0)).collect();
+    Box::pin(async move {
+        let mut buffer = Buffer { pieces, faults };
+        let flags = WriteFlags { nowait, ..WriteFlags::default() };
+        plain(engine.pwrite(task, FILE, Pos::new(off), &mut buffer, flags).await)
+    })
+}
