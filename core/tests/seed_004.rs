@@ -19,8 +19,11 @@ use folioscope_core::ops::readahead::ReadaheadLimits;
 use folioscope_core::scenario::Scenario;
 use folioscope_core::scenario::file::parse_scenario;
 use folioscope_core::scenario::run::run_and_read;
+use folioscope_core::scene::table::rows;
+use folioscope_core::scene::view::{Lane, Lanes, View};
+use folioscope_core::scene::{Side, render};
 use folioscope_core::trace::rule::Rule;
-use folioscope_core::trace::timeline::Recording;
+use folioscope_core::trace::timeline::{Recording, Timeline};
 use folioscope_core::units::{Bytes, DevAddr, FileRange, Order, Pos};
 use folioscope_core::world::Config;
 
@@ -253,4 +256,37 @@ fn the_scenarios_show_what_their_words_say() {
             assert_eq!(counters.get(Counter::BrokenInvariants), broken[at], "{}", variant.name);
         }
     }
+}
+
+#[test]
+fn a_merge_is_seen_as_two_bars_becoming_one() {
+    let scenario = scenario(SMALL);
+    let timelines: Vec<Timeline> = scenario
+        .variants
+        .iter()
+        .take(2)
+        .map(|variant| {
+            let ran = run_and_read(&scenario, variant, Recording::default());
+            let run = ran.expect("nothing hangs").0;
+            let mut timeline = Timeline::new(run.header, run.sink).expect("a trace fits itself");
+            let steps = timeline.recording().steps();
+            let issued = steps.iter().position(|step| step.rule == Rule::RequestIssued);
+            timeline.seek(issued.expect("there is one") + 1);
+            timeline
+        })
+        .collect();
+    let side = |at: usize| Side { label: "A", name: "a", timeline: &timelines[at] };
+    let parts = |at: usize| {
+        let scene = render(&[side(at)], &View::default());
+        let count = |part| scene.marks.iter().filter(|mark| mark.id.part == part).count();
+        (count("reqline"), count("reqcut"))
+    };
+    assert_eq!([parts(0), parts(1)], [(1, 0), (1, 1)]);
+    let tables = rows(&[side(1)], &View::default());
+    let table = tables.iter().find(|table| table.lane == Lane::Requests).expect("it is there");
+    assert_eq!(table.rows.len(), 1);
+    assert_eq!(table.rows[0].state, "RA 12 KiB, 2 bios, issued");
+    let lanes = Lanes::only(&[Lane::File]);
+    let none = rows(&[side(1)], &View { lanes, ..View::default() });
+    assert!(none.iter().all(|table| table.lane == Lane::File));
 }

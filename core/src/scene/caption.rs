@@ -51,7 +51,7 @@ pub(super) fn alt(sides: &[Side<'_>], frame: &Frame<'_>) -> String {
 
 /// What one run did so far.
 pub(super) fn figures(side: &Side<'_>) -> String {
-    let Figures { app, device, clean, bios } = Figures::of(side.timeline);
+    let Figures { app, device, clean, bios, requests, broken } = Figures::of(side.timeline);
     let factor = times(device, app).filter(|_| device > 0);
     let factor = factor.map_or_else(String::new, |times| format!(" ({times})"));
     let mut words =
@@ -60,6 +60,12 @@ pub(super) fn figures(side: &Side<'_>) -> String {
         words.push(format!("{} sent though clean", size(clean)));
     }
     words.push(plural(bios, "write bio"));
+    if requests > 0 {
+        words.push(plural(requests, "request"));
+    }
+    if broken > 0 {
+        words.push(plural(broken, "broken invariant"));
+    }
     words.join(" \u{b7} ")
 }
 

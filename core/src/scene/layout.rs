@@ -55,6 +55,8 @@ pub(super) struct Figures {
     pub(super) device: u64,
     pub(super) clean: u64,
     pub(super) bios: u64,
+    pub(super) requests: u64,
+    pub(super) broken: u64,
 }
 
 impl Figures {
@@ -65,6 +67,8 @@ impl Figures {
             device: count(Counter::DeviceWritten),
             clean: count(Counter::CleanWritten),
             bios: count(Counter::WriteBios),
+            requests: count(Counter::Requests),
+            broken: count(Counter::BrokenInvariants),
         }
     }
 }
@@ -192,12 +196,12 @@ impl<'a> Frame<'a> {
     /// Draws every lane that is shown; returns where the last one ends.
     pub(super) fn lanes(&self, canvas: &mut Canvas, top: Fx) -> Fx {
         let mut y = top;
-        for lane in Lane::ALL {
-            if !self.view.lanes.shows(lane) {
-                continue;
-            }
-            if lane == Lane::Device {
+        let mut ribbons = false;
+        for lane in self.view.shown(self.limits) {
+            // They end where the sector axis begins.
+            if matches!(lane, Lane::Requests | Lane::Device) && !ribbons {
                 y = lanes::device::ribbons(self, canvas, y);
+                ribbons = true;
             }
             if self.narrow {
                 self.name(canvas, lane, y + px(12));
@@ -210,6 +214,7 @@ impl<'a> Frame<'a> {
                 Lane::Cache => lanes::cache::draw(self, canvas, y),
                 Lane::Mapping => lanes::mapping::draw(self, canvas, y),
                 Lane::Bios => lanes::bios::draw(self, canvas, y),
+                Lane::Requests => lanes::requests::draw(self, canvas, y),
                 Lane::Device => lanes::device::draw(self, canvas, y),
                 Lane::Tally => lanes::tally::draw(self, canvas, y),
             };

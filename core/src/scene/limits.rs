@@ -4,7 +4,7 @@
 
 use super::Side;
 use super::axis::Span;
-use super::snapshot::{BioView, bios, extents};
+use super::snapshot::{BioView, bios, extents, requests};
 use crate::trace::delta::DeltaKind;
 use crate::trace::model::{Model, Place};
 use crate::trace::timeline::Timeline;
@@ -28,6 +28,8 @@ pub struct Limits {
     /// Bytes of the device that are shown.
     pub(super) sectors: Vec<Span>,
     pub(super) bio_rows: usize,
+    /// Rows of requests; none where bios go straight to the device.
+    pub(super) request_rows: usize,
     /// Highest tally of a block.
     pub(super) tally: u32,
     /// Every run has the same extents from its start to its end.
@@ -41,6 +43,7 @@ struct Seen {
     placed: Vec<(u64, u64, u64)>,
     size: u64,
     bio_rows: usize,
+    request_rows: usize,
     tally: u32,
     extents_move: bool,
     extents: Vec<(u64, u64)>,
@@ -66,6 +69,7 @@ impl Limits {
         Self {
             sectors: sectors(&seen, &spans, block),
             spans,
+            request_rows: seen.iter().map(|seen| seen.request_rows).max().unwrap_or(0),
             bio_rows: seen.iter().map(|seen| seen.bio_rows).max().unwrap_or(1).max(1),
             tally: seen.iter().map(|seen| seen.tally).max().unwrap_or(1).max(1),
             mapping_fixed: same && seen.iter().all(|seen| !seen.extents_move),
@@ -78,7 +82,7 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
     let mut seen = Seen::default();
     let recording = timeline.recording();
     for at in 0..recording.len() {
-        let (mut moved, mut mapped) = (false, false);
+        let (mut moved, mut mapped, mut asked) = (false, false, false);
         for delta in recording.deltas(at) {
             if model.apply(delta).is_err() {
                 return seen;
@@ -104,6 +108,7 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                     seen.extents_move |= delta.object == file.get();
                 }
                 DeltaKind::BioHead | DeltaKind::BioState => moved = true,
+                DeltaKind::RequestHead | DeltaKind::RequestLen => asked = true,
                 DeltaKind::FileSize
                 | DeltaKind::FileDiskSize
                 | DeltaKind::ExtentLen
@@ -129,9 +134,7 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                 | DeltaKind::Counter
                 | DeltaKind::FolioWaste
                 | DeltaKind::FileOpen
-                | DeltaKind::RequestHead
                 | DeltaKind::RequestAddr
-                | DeltaKind::RequestLen
                 | DeltaKind::RequestState
                 | DeltaKind::BioRequest
                 | DeltaKind::Shadow => {}
@@ -146,6 +149,12 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                     seen.placed.insert(at, place);
                 }
             }
+        }
+        if asked && seen.request_rows < MAX_BIO_ROWS {
+            let all = requests(&model, file);
+            let spans: Vec<_> = all.iter().map(|request| vec![request.span()]).collect();
+            let rows = pack_spans(&spans).into_iter().max().map_or(0, |row| row + 1);
+            seen.request_rows = seen.request_rows.max(rows.min(MAX_BIO_ROWS));
         }
         if moved && model.bios().count() > seen.bio_rows && seen.bio_rows < MAX_BIO_ROWS {
             let rows = pack(&bios(&model, file)).into_iter().max().map_or(1, |row| row + 1);
@@ -224,10 +233,15 @@ fn sectors(seen: &[Seen], spans: &[Span], block: u64) -> Vec<Span> {
 
 /// The row of each bio: the first in which it meets no other.
 pub(super) fn pack(bios: &[BioView]) -> Vec<usize> {
+    let spans = |bio: &BioView| bio.pieces.iter().map(|piece| (piece.start, piece.end)).collect();
+    pack_spans(&bios.iter().map(spans).collect::<Vec<_>>())
+}
+
+/// The row of each thing: the first in which none of its spans meets another thing's.
+pub(super) fn pack_spans(all: &[Vec<Span>]) -> Vec<usize> {
     let mut rows: Vec<Vec<Span>> = Vec::new();
-    let mut places = Vec::with_capacity(bios.len());
-    for bio in bios {
-        let spans: Vec<Span> = bio.pieces.iter().map(|piece| (piece.start, piece.end)).collect();
+    let mut places = Vec::with_capacity(all.len());
+    for spans in all {
         let free =
             |row: &Vec<Span>| !row.iter().any(|a| spans.iter().any(|b| a.0 < b.1 && b.0 < a.1));
         let at = rows.iter().position(free).unwrap_or(rows.len());

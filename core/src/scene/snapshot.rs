@@ -6,9 +6,10 @@
 use super::axis::Span;
 use super::cells::{Cargo, Cell};
 use crate::block::bio::{BioEnd, BioHead, BioOp, BioState};
+use crate::block::request::RequestState;
 use crate::cache::folio::FolioFlags;
 use crate::trace::model::{
-    BioRecord, ExtentState, FileState, FolioState, Model, OpRecord, Tallies,
+    BioRecord, ExtentState, FileState, FolioState, Model, OpRecord, RequestRecord, Tallies,
 };
 use crate::trace::rule::Rule;
 use crate::trace::step::Step;
@@ -90,6 +91,25 @@ impl BioView {
     }
 }
 
+/// A request of the block layer.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct RequestView {
+    pub(super) id: u32,
+    pub(super) head: BioHead,
+    pub(super) addr: u64,
+    pub(super) bytes: u64,
+    pub(super) state: RequestState,
+    /// Its bios on the device, ascending.
+    pub(super) bios: Vec<Span>,
+}
+
+impl RequestView {
+    /// Its bytes on the device.
+    pub(super) const fn span(&self) -> Span {
+        (self.addr, self.addr.saturating_add(self.bytes))
+    }
+}
+
 /// State of one run at one step.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Snapshot {
@@ -103,6 +123,7 @@ pub(super) struct Snapshot {
     /// Stretches that another file has too.
     pub(super) shared: Vec<(u64, u64)>,
     pub(super) bios: Vec<BioView>,
+    pub(super) requests: Vec<RequestView>,
     pub(super) tallies: Tallies,
 }
 
@@ -148,6 +169,7 @@ impl Snapshot {
             cow: model.file(file).into_iter().flat_map(|of| views(of.cow(), block)).collect(),
             shared: model.file(file).into_iter().flat_map(|of| shared(of, block)).collect(),
             bios,
+            requests: requests(model, file),
             tallies: model.tallies(file).clone(),
         }
     }
@@ -246,6 +268,27 @@ fn still(folio: &FolioState, at: u32) -> Cell {
 /// The bios of a file.
 pub(super) fn bios(model: &Model, file: FileId) -> Vec<BioView> {
     model.bios().filter_map(|(id, bio)| bio_view(model, file, id, bio)).collect()
+}
+
+/// The requests that were made for a file.
+pub(super) fn requests(model: &Model, file: FileId) -> Vec<RequestView> {
+    let view = |(id, request): (u32, &RequestRecord)| {
+        let mine = |bio: &BioRecord| bio.request().is_some_and(|of| of.get() == id);
+        let start = |bio: &BioRecord| bio.addr().get();
+        let span = |bio: &BioRecord| (start(bio), start(bio).saturating_add(bio.len().get()));
+        let bios = model.bios().filter(|(_, bio)| mine(bio)).map(|(_, bio)| span(bio));
+        let mut bios: Vec<Span> = bios.collect();
+        bios.sort_unstable();
+        RequestView {
+            id,
+            head: request.head(),
+            addr: request.addr().get(),
+            bytes: request.len().get(),
+            state: request.state(),
+            bios,
+        }
+    };
+    model.requests().filter(|(_, request)| request.head().file == file).map(view).collect()
 }
 
 /// The bytes that a step zeroed in the cache.

@@ -43,7 +43,7 @@ pub fn rows(sides: &[Side<'_>], view: &View) -> Vec<Table> {
     let limits = &*view.limits_of(sides);
     let runs: Vec<Run> = sides.iter().map(|side| Run::new(side, view, limits)).collect();
     let mut tables = Vec::new();
-    for lane in Lane::ALL.into_iter().filter(|lane| view.lanes.shows(*lane)) {
+    for lane in view.shown(limits) {
         let all: Vec<Vec<Row>> = runs.iter().map(|run| lane_rows(lane, &run.now)).collect();
         let labels: Vec<&str> = runs.iter().map(|run| run.label.as_str()).collect();
         let agree = all.len() > 1 && all.windows(2).all(|two| two[0] == two[1]);
@@ -76,6 +76,7 @@ fn lane_rows(lane: Lane, now: &Snapshot) -> Vec<Row> {
         Lane::Cache => cache(now),
         Lane::Mapping => mapping(now),
         Lane::Bios => bios(now),
+        Lane::Requests => requests(now),
         Lane::Device => device(now),
         Lane::Tally => tally(now),
     }
@@ -167,6 +168,16 @@ fn bios(now: &Snapshot) -> Vec<Row> {
         row(what, text.replace(" \u{b7} ", ", "))
     };
     now.bios.iter().map(say).collect()
+}
+
+fn requests(now: &Snapshot) -> Vec<Row> {
+    let say = |request: &super::snapshot::RequestView| {
+        let (first, len) = (request.addr / SECTOR_SIZE, request.bytes / SECTOR_SIZE);
+        let what = format!("{} from sector {}", plural(len, "sector"), grouped(first));
+        let state = super::lanes::requests::words(request);
+        row(what, format!("{} {}, {state}", request.head.rwbs(), size(request.bytes)))
+    };
+    now.requests.iter().map(say).collect()
 }
 
 fn device(now: &Snapshot) -> Vec<Row> {

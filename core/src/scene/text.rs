@@ -9,9 +9,10 @@ use super::caption::{evidence, figures};
 use super::cells::{Cargo, Cell};
 use super::fixed::{plural, position, size};
 use super::lanes::bios::words;
+use super::lanes::requests::words as request_words;
 use super::layout::Run;
 use super::limits::Limits;
-use super::snapshot::{CacheView, FolioView, Snapshot, USES};
+use super::snapshot::{CacheView, FolioView, RequestView, Snapshot, USES};
 use super::view::{Lane, View};
 use crate::block::bio::BioState;
 use crate::trace::model::ExtentState;
@@ -105,7 +106,7 @@ pub fn render_text(sides: &[Side<'_>], view: &View) -> String {
     let grid = Grid::new(&runs, sides, limits);
     let mut page = Page { lines: Vec::new(), compare: sides.len() > 1 };
     head(&mut page, sides, view);
-    for lane in Lane::ALL.into_iter().filter(|lane| view.lanes.shows(*lane)) {
+    for lane in view.shown(limits) {
         match lane {
             Lane::File => file(&mut page, &runs, &grid),
             Lane::Cache => {
@@ -118,6 +119,7 @@ pub fn render_text(sides: &[Side<'_>], view: &View) -> String {
             }
             Lane::Mapping => page.lane(&runs, "mapping", |run| mapping(run, &grid)),
             Lane::Bios => page.lane(&runs, "bios", |run| bios(run, &grid)),
+            Lane::Requests => page.lane(&runs, "request", |run| requests(&run.now)),
             Lane::Device => page.lane(&runs, "device", |run| device(&run.now)),
             Lane::Tally => {
                 page.lane(&runs, "times", |run| vec![grid.row(|at, end| tally(run, at, end))]);
@@ -281,6 +283,21 @@ fn bios(run: &Run, grid: &Grid) -> Vec<String> {
     }
     if all.len() > MAX_BIOS {
         rows.push(format!(" and {} more", all.len() - MAX_BIOS));
+    }
+    rows
+}
+
+fn requests(now: &Snapshot) -> Vec<String> {
+    let say = |request: &RequestView| {
+        let (first, len) = (request.addr / SECTOR_SIZE, request.bytes / SECTOR_SIZE);
+        format!("{} sector {first} + {len}: {}", request.head.rwbs(), request_words(request))
+    };
+    let mut rows: Vec<String> = now.requests.iter().take(MAX_BIOS).map(say).collect();
+    if now.requests.len() > MAX_BIOS {
+        rows.push(format!("and {} more", now.requests.len() - MAX_BIOS));
+    }
+    if rows.is_empty() {
+        rows.push("none".to_owned());
     }
     rows
 }

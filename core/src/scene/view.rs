@@ -16,6 +16,8 @@ pub enum Lane {
     Mapping,
     /// I/O being built or in flight.
     Bios,
+    /// What the block layer made of it; shown only where there is a request queue.
+    Requests,
     /// The sector axis.
     Device,
     /// How often each block was written.
@@ -24,8 +26,15 @@ pub enum Lane {
 
 impl Lane {
     /// Every lane, from top to bottom.
-    pub const ALL: [Self; 6] =
-        [Self::File, Self::Cache, Self::Mapping, Self::Bios, Self::Device, Self::Tally];
+    pub const ALL: [Self; 7] = [
+        Self::File,
+        Self::Cache,
+        Self::Mapping,
+        Self::Bios,
+        Self::Requests,
+        Self::Device,
+        Self::Tally,
+    ];
     /// The name beside the lane.
     pub const fn name(self) -> &'static str {
         match self {
@@ -33,6 +42,7 @@ impl Lane {
             Self::Cache => "Page cache",
             Self::Mapping => "Mapping",
             Self::Bios => "Bios",
+            Self::Requests => "Requests",
             Self::Device => "Device",
             Self::Tally => "Times written",
         }
@@ -44,6 +54,7 @@ impl Lane {
             Self::Cache => "cache",
             Self::Mapping => "mapping",
             Self::Bios => "bios",
+            Self::Requests => "requests",
             Self::Device => "device",
             Self::Tally => "times",
         }
@@ -145,6 +156,12 @@ pub struct View {
 }
 
 impl View {
+    /// The lanes that are drawn, from top to bottom: those that are shown and have anything to
+    /// show.
+    pub(super) fn shown<'a>(&'a self, limits: &'a Limits) -> impl Iterator<Item = Lane> + 'a {
+        let some = |lane: &Lane| *lane != Lane::Requests || limits.request_rows > 0;
+        Lane::ALL.into_iter().filter(|lane| self.lanes.shows(*lane)).filter(some)
+    }
     /// What the whole run needs: kept, or found out now.
     pub(super) fn limits_of(&self, sides: &[Side<'_>]) -> Cow<'_, Limits> {
         let find = || Cow::Owned(Limits::of(sides, self.file, self.range));

@@ -114,7 +114,7 @@ const fn kind(rule: Rule) -> u16 {
 
 /// Whether a rule is about what the device is asked for.
 const fn reaches_device(rule: Rule) -> bool {
-    matches!(rule, Rule::BioSubmitted | Rule::BioCompleted | Rule::FlushSent)
+    matches!(rule, Rule::BioSubmitted | Rule::BioCompleted | Rule::RequestIssued | Rule::FlushSent)
 }
 
 /// The operation whose steps come next: that of the run which is behind.

@@ -5,4 +5,5 @@ pub(super) mod cache;
 pub(super) mod device;
 pub(super) mod file;
 pub(super) mod mapping;
+pub(super) mod requests;
 pub(super) mod tally;
