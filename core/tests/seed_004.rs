@@ -10,7 +10,7 @@ use folioscope_core::block::queue::QueueLimits;
 use folioscope_core::cache::frame_alloc::FramePolicy;
 use folioscope_core::counters::{Counter, Counters};
 use folioscope_core::device::sim::{Sim, Timing};
-use folioscope_core::engine::{Engine, drive, settle};
+use folioscope_core::engine::{Engine, Host as _, drive, settle};
 use folioscope_core::frames::HeapFrames;
 use folioscope_core::fs::indirect::Indirect;
 use folioscope_core::fs::{Provider, SpaceAllocator};
@@ -24,8 +24,11 @@ use folioscope_core::scene::view::{Lane, Lanes, View};
 use folioscope_core::scene::{Side, render};
 use folioscope_core::trace::rule::Rule;
 use folioscope_core::trace::timeline::{Recording, Timeline};
-use folioscope_core::units::{Bytes, DevAddr, FileRange, Order, Pos};
-use folioscope_core::world::Config;
+use folioscope_core::units::{Bytes, DevAddr, FileId, FileRange, Order, Pos};
+use folioscope_core::world::{Config, World};
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Waker};
 
 const SMALL: &str = include_str!("../../assets/scenarios/data-before-map.toml");
 const LARGE: &str = include_str!("../../assets/scenarios/data-before-map-large.toml");
@@ -189,9 +192,9 @@ fn in_one_large_folio_a_read_that_is_sent_early_must_not_be_all_that_is_counted(
     }
 }
 
-/// A file of one folio of 64 KiB, of which the first `blocks` of 4 KiB are there, that is read
-/// ahead and waited for by nobody.
-fn read_ahead(blocks: u64, pending: ReadPending) -> (Vec<String>, Vec<u64>) {
+/// A file of one folio of 64 KiB, of which the first `blocks` of 4 KiB are there, to be read
+/// with the reviewer's flag.
+fn one_folio(blocks: u64, pending: ReadPending) -> (Engine<Host<Recording>>, FileId) {
     let folio = Bytes::kib(64);
     let geometry = Geometry::new(folio, Bytes::kib(4), Order::ZERO).expect("sizes fit");
     let behaviours = Behaviours {
@@ -215,8 +218,19 @@ fn read_ahead(blocks: u64, pending: ReadPending) -> (Vec<String>, Vec<u64>) {
     let (fs, _) = Indirect::written(geometry, Bytes::kib(4 * blocks), first).expect("it fits");
     let size = Pos::ZERO + folio;
     let file = engine.open(size, Provider::Indirect(fs));
+    (engine, file)
+}
+
+fn whole() -> FileRange {
+    FileRange::between(Pos::ZERO, Pos::new(64 << 10))
+}
+
+/// What happens when it is read ahead and nobody waits for it.
+fn read_ahead(blocks: u64, pending: ReadPending) -> (Vec<String>, Vec<u64>) {
+    let (engine, file) = one_folio(blocks, pending);
+    let geometry = engine.look(|world| world.snapshot().geometry());
     let mut sim = Sim::new(Timing::Ram);
-    let op = engine.readahead(TASK, file, FileRange::between(Pos::ZERO, size));
+    let op = engine.readahead(TASK, file, whole());
     drive(&engine, &mut sim, op).expect("nothing hangs").0.expect("it succeeds");
     settle(&engine, &mut sim);
     let recording = engine.into_sink();
@@ -289,4 +303,23 @@ fn a_merge_is_seen_as_two_bars_becoming_one() {
     let lanes = Lanes::only(&[Lane::File]);
     let none = rows(&[side(1)], &View { lanes, ..View::default() });
     assert!(none.iter().all(|table| table.lane == Lane::File));
+}
+
+#[test]
+fn a_folio_that_left_before_its_read_was_over_is_left_alone() {
+    let (engine, file) = one_folio(16, ReadPending::Additive);
+    let mut sim = Sim::new(Timing::Ram);
+    let mut op = pin!(engine.readahead(TASK, file, whole()));
+    let mut cx = Context::from_waker(Waker::noop());
+    assert!(op.as_mut().poll(&mut cx).is_pending(), "it waits for the pointers");
+    while let Some(effect) = engine.poll_effect() {
+        sim.start(&engine, effect);
+    }
+    assert!(sim.wait(&engine), "pointers and first part are one request");
+    // The folio is free, clean and incomplete: whoever wants its memory takes it.
+    engine.evict(file, whole());
+    assert!(op.as_mut().poll(&mut cx).is_ready());
+    settle(&engine, &mut sim);
+    assert_eq!(engine.counters().get(Counter::ReadBios), 2, "no second part");
+    assert_eq!(engine.look(World::broken_invariants), []);
 }

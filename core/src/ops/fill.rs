@@ -59,7 +59,12 @@ pub(crate) async fn read_batch<E: Env>(
     let plugged = readahead && cx.plug();
     while at < end {
         let rest = FileRange::between(at, end);
-        let Ok(mapping) = iter::begin(cx, file, rest, Intent::Read, false).await else { break };
+        let got = iter::begin(cx, file, rest, Intent::Read, false).await;
+        if let Some(next) = cx.with(|world| world.leave_lost(&mut fill, at, end)) {
+            at = next;
+            continue;
+        }
+        let Ok(mapping) = got else { break };
         at = fill_mapping(cx, &mut fill, &mapping, at, end).await;
     }
     cx.with(|world| world.finish_filling(&mut fill));
@@ -132,6 +137,18 @@ impl<E: Env> World<E> {
         let fill =
             Filling { file, folios, next: 0, submitted, begun, open, readahead, by_run, sent };
         Some((fill, start, end))
+    }
+    /// A folio whose read ended too early (I34) may leave the cache while its reader waits for a
+    /// mapping: nothing more of it is filled. Where it goes on then.
+    fn leave_lost(&mut self, fill: &mut Filling<'_>, at: Pos, end: Pos) -> Option<Pos> {
+        let index = self.geometry().page_floor(at);
+        let folio = fill.folios.get(fill.next).copied().filter(|_| fill.begun)?;
+        if self.file(fill.file).mapping.find(index) == Some(folio) {
+            return None;
+        }
+        (fill.begun, fill.submitted) = (false, Bytes::ZERO);
+        fill.next += 1;
+        Some(fill.folios.get(fill.next).map_or(end, |next| self.folio_pos(*next)))
     }
     /// A mapping is used up; whether more is to be read.
     fn end_of_mapping(&mut self, fill: &mut Filling<'_>, mapping: &Mapping, more: bool) {

@@ -530,7 +530,8 @@ fn holds(out: &mut Findings, scenario: &Scenario, invariant: Invariant, shown: &
             (taken != shown.taken).then(|| format!("{taken} bytes are taken, not {}", shown.taken))
         }
         Invariant::PostEofZero => first(&shown.behind_eof),
-        Invariant::NoReadOfFreedBlocks | Invariant::EachBlockReleasedOnce => {
+        Invariant::NoReadOfFreedBlocks => first(&seen.read_freed),
+        Invariant::EachBlockReleasedOnce => {
             out.unchecked(format!("the invariant {invariant:?}"));
             return;
         }

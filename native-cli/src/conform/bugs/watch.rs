@@ -5,6 +5,7 @@ use super::words::Dir;
 use folioscope_core::block::bio::BioOp;
 use folioscope_core::cache::folio::FolioFlags;
 use folioscope_core::geometry::Geometry;
+use folioscope_core::iomap::MapType;
 use folioscope_core::trace::model::Model;
 use folioscope_core::trace::rule::Rule;
 use folioscope_core::trace::step::Step;
@@ -27,6 +28,7 @@ pub(super) struct Seen {
     pub(super) ended_twice: Vec<String>,
     pub(super) ended_early: Vec<String>,
     pub(super) touched_late: Vec<String>,
+    pub(super) read_freed: Vec<String>,
     /// Requests in the order of their issue.
     pub(super) requests: Vec<(Dir, u64, u64)>,
     write_bios_done: u64,
@@ -67,6 +69,21 @@ impl Watch {
             let inside = place.index <= index && index < place.index + place.order.pages();
             inside.then_some(id)
         })
+    }
+    /// Whether a bio reads where no file has blocks.
+    fn look_for_freed(&self, addr: u64, len: u64, seen: &mut Seen) {
+        let files = self.model.files();
+        let held: u64 = files
+            .flat_map(|(_, file)| file.extents())
+            .filter(|(_, _, kind, _)| matches!(kind, MapType::Mapped | MapType::Unwritten))
+            .map(|(_, bytes, _, at)| {
+                let end = (at.get() + bytes.get()).min(addr + len);
+                end.saturating_sub(at.get().max(addr))
+            })
+            .sum();
+        if held < len {
+            seen.read_freed.push(format!("a bio reads {len} bytes at {addr}, which no file has"));
+        }
     }
     fn locked(&self, id: FolioId) -> bool {
         self.model.folio(id).is_some_and(|folio| folio.flags().has(FolioFlags::LOCKED))
@@ -118,6 +135,7 @@ impl Watch {
             }
         } else if rule == Rule::BioSubmitted {
             if let Some((BioOp::Read, folios)) = bio_of(&self.model) {
+                self.look_for_freed(second, step.args[2], seen);
                 self.reading.insert(first, folios.into_iter().map(|(id, _)| id).collect());
             }
         } else if rule == Rule::RequestIssued {
