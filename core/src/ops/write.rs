@@ -141,11 +141,13 @@ async fn write_mapping<E: Env>(
             world.write_end(folio, offset, part.len(), copied)
         });
         cx.reach(StopPoint::AfterWriteEnd, |_| part).await;
-        let old_size = cx.with(|world| world.file(file).size);
+        let mut old_size = pos;
         if accepted {
-            cx.with(|world| {
+            old_size = cx.with(|world| {
+                let old_size = world.file(file).size;
                 world.count(Counter::AppWritten, copied.get());
                 world.grow(file, pos + copied);
+                old_size
             });
             cx.reach(StopPoint::AfterSizeUpdate, |_| part).await;
         }
