@@ -323,8 +323,8 @@ impl Extents {
         let Self { cow, map, .. } = self;
         cow.as_mut().map_or_else(GivenUp::new, |cow| cow.remap(range, map))
     }
-    /// An ioend over shared blocks failed: its new blocks are given back, with what lies beside them
-    /// in the fork where no cache is `busy`, and what the data fork only promised
+    /// An ioend over shared blocks failed: its new blocks are given back, with what lies beside
+    /// them in the fork where no cache is `busy`, and what the data fork only promised
     /// (`xfs_reflink_cancel_cow_range`, `xfs_blockgc_free_space`).
     pub fn cancel(&mut self, range: FileRange, busy: &[FileRange]) {
         if let Some(cow) = &mut self.cow {

@@ -52,8 +52,8 @@ fn op_missing(op: &Op, case: &RawCase) -> Option<String> {
     }
     let reach = match &op.act {
         Act::Truncate { size } => *size,
-        Act::Fallocate { off, len, .. } => off.saturating_add(*len),
-        Act::Pread { off, len }
+        Act::Fallocate { off, len, .. }
+        | Act::Pread { off, len }
         | Act::MmapLoad { off, len }
         | Act::MmapStore { off, len, .. }
         | Act::ZeroRangeCore { off, len }
