@@ -91,7 +91,7 @@ impl<E: Env> World<E> {
         let block = self.geometry().block_size();
         let mut at = pos;
         while at < size {
-            let map = self.file(file).provider.peek(at, size);
+            let map = self.file(file).provider.seek_map(at, size);
             let next = self.geometry().round_down_block(at) + block;
             let is_data = match map.kind {
                 MapType::Hole => false,

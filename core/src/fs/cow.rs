@@ -56,6 +56,10 @@ impl CowFork {
             self.shared.clear(range);
         }
     }
+    /// The range of the extent that covers `pos`; empty if none does.
+    pub(super) fn around(&self, pos: Pos) -> FileRange {
+        self.covering(pos).map_or(FileRange::between(pos, pos), |found| found.range)
+    }
     /// The extent that covers `pos`.
     fn covering(&self, pos: Pos) -> Option<Iomap> {
         let found = self.fork.lookup(pos, pos);
@@ -94,7 +98,7 @@ impl CowFork {
     }
     /// Reserves the aligned pieces that hold a range, as far as the fork is free there
     /// (`xfs_bmap_extsize_align`); the free stretch around it.
-    fn reserve(&mut self, range: FileRange) -> FileRange {
+    pub(super) fn reserve(&mut self, range: FileRange) -> FileRange {
         let (start, end) = (range.start().get(), range.end().get());
         let hint = self.hint.get().max(1);
         let wide = (start / hint * hint, end.div_ceil(hint).saturating_mul(hint));

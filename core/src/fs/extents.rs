@@ -87,6 +87,10 @@ impl Extents {
     pub fn set_cow_hint(&mut self, hint: Bytes) {
         self.cow_or_new().set_hint(hint);
     }
+    /// The CoW fork promises space for a range, rounded out to its pieces.
+    pub fn reserve_cow(&mut self, range: FileRange) {
+        self.cow_or_new().reserve(range);
+    }
     fn cow_or_new(&mut self) -> &mut CowFork {
         let hint = self.geometry.blocks_bytes(CowFork::DEFAULT_HINT);
         self.cow.get_or_insert_with(|| CowFork::new(self.geometry, hint))
@@ -319,10 +323,24 @@ impl Extents {
         let Self { cow, map, .. } = self;
         cow.as_mut().map_or_else(GivenUp::new, |cow| cow.remap(range, map))
     }
-    /// An ioend over shared blocks failed: its new blocks are given back, and what the data fork
-    /// only promised (`xfs_reflink_cancel_cow_range`).
-    pub fn cancel(&mut self, range: FileRange) {
+    /// An ioend over shared blocks failed: its new blocks are given back, with what lies beside
+    /// them in the fork where no cache is `busy`, and what the data fork only promised
+    /// (`xfs_reflink_cancel_cow_range`, `xfs_blockgc_free_space`).
+    pub fn cancel(&mut self, range: FileRange, busy: &[FileRange]) {
         if let Some(cow) = &mut self.cow {
+            let block = self.geometry.block_size();
+            // What was sent is an extent by itself: the rest lies beside it.
+            let before = Pos::new(range.start().get().saturating_sub(block.get()));
+            for whole in [before, range.end()].map(|pos| cow.around(pos)) {
+                let mut at = whole.start();
+                while at < whole.end() {
+                    let one = FileRange::between(at, at + block);
+                    if !busy.iter().any(|busy| !busy.intersect(one).is_empty()) {
+                        cow.fork_mut().clear(one);
+                    }
+                    at += block;
+                }
+            }
             cow.fork_mut().clear(range);
         }
         self.map.punch_promises(range);

@@ -110,7 +110,7 @@ fn writeback_takes_the_cow_fork_first_and_completion_puts_it_in_place() {
     assert_eq!(cow.lookup(Pos::new(16 * KIB), Pos::new(20 * KIB)).kind, Mapped);
     // A failed one is given back.
     write(&mut fs, 32 * KIB, 4096, 64 * KIB);
-    fs.cancel(range(32 * KIB, 16 * KIB));
+    fs.cancel(range(32 * KIB, 16 * KIB), &[range(0, 1024 * KIB)]);
     let (map, _) = fs.writeback_map(range(32 * KIB, 4096), &mut space).expect("there is space");
     assert_eq!(
         (map.shared, map.addr_of(Pos::new(32 * KIB))),

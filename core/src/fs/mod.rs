@@ -164,6 +164,17 @@ impl Provider {
             Self::Memory => hole(FileRange::between(pos, end)),
         }
     }
+    /// What stands behind a byte for one who seeks data: the CoW fork counts over a hole, as far as
+    /// the cache is valid (`xfs_seek_iomap_begin`).
+    pub fn seek_map(&self, pos: Pos, end: Pos) -> Iomap {
+        let data = self.peek(pos, end);
+        let cow = self.of_extents().and_then(Extents::cow);
+        let Some(cow) = cow.filter(|_| data.kind == MapType::Hole) else { return data };
+        let found = cow.fork().lookup(pos, data.range.end());
+        let range = found.range.intersect(data.range);
+        let kind = if found.kind == MapType::Hole { MapType::Hole } else { MapType::Unwritten };
+        Iomap::plain(range, kind, None, data.cookie)
+    }
     /// The extents of the file's data: range, state, address.
     pub fn extents(&self, geometry: Geometry) -> Vec<Iomap> {
         match self {
@@ -235,9 +246,9 @@ impl Provider {
         GivenUp::new()
     }
     /// An ioend over shared blocks failed: its new blocks are given back.
-    pub fn cancel_shared(&mut self, range: FileRange) {
+    pub fn cancel_shared(&mut self, range: FileRange, busy: &[FileRange]) {
         if let Some(fs) = self.of_extents_mut() {
-            fs.cancel(range);
+            fs.cancel(range, busy);
         }
     }
     /// Writeback gave up on a range: what was only promised to it is given back. Whether anything

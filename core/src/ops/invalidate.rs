@@ -7,7 +7,7 @@ use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
 use crate::engine::Cx;
 use crate::trace::rule::Rule;
-use crate::units::{Bytes, FileId, FileRange, FolioId, Offset, PageIndex};
+use crate::units::{Bytes, FileId, FileRange, FolioId, Offset, PageIndex, Pages};
 use crate::world::{Env, World};
 
 /// A folio that reached out of the range.
@@ -166,6 +166,30 @@ impl<E: Env> World<E> {
     fn unlock_at(&mut self, file: FileId, page: PageIndex) {
         if let Some(folio) = self.file(file).mapping.find(page) {
             self.unlock(folio);
+        }
+    }
+    /// A write failed: what it put into the cache beyond EOF goes again (`iomap_write_failed`).
+    pub(crate) fn write_failed(&mut self, file: FileId, range: FileRange) {
+        let size = self.file(file).size;
+        if range.end() <= size {
+            return;
+        }
+        let geometry = self.geometry();
+        let from = range.start().max(size);
+        let mut index = geometry.page_floor(from);
+        let end = geometry.page_ceil(range.end());
+        while index < end {
+            let found = self.file(file).mapping.find(index);
+            index += Pages::new(1);
+            let Some(folio) = found else { continue };
+            let whole = self.folio_range(folio);
+            if whole.start() >= from && self.is_idle(folio) {
+                self.remove_folio(folio);
+            } else if whole.start() < from {
+                let offset = Offset::ZERO + from.since(whole.start());
+                let stop = Offset::ZERO + range.end().min(whole.end()).since(whole.start());
+                self.zero_bytes(folio, offset, stop);
+            }
         }
     }
     /// Part of a folio means nothing any more: newer kernels clear the dirty bits of the blocks

@@ -141,11 +141,13 @@ async fn write_mapping<E: Env>(
             world.write_end(folio, offset, part.len(), copied)
         });
         cx.reach(StopPoint::AfterWriteEnd, |_| part).await;
-        let old_size = cx.with(|world| world.file(file).size);
+        let mut old_size = pos;
         if accepted {
-            cx.with(|world| {
+            old_size = cx.with(|world| {
+                let old_size = world.file(file).size;
                 world.count(Counter::AppWritten, copied.get());
                 world.grow(file, pos + copied);
+                old_size
             });
             cx.reach(StopPoint::AfterSizeUpdate, |_| part).await;
         }
@@ -581,29 +583,5 @@ impl<E: Env> World<E> {
     /// Releases a folio's lock.
     pub(crate) fn unlock(&mut self, folio: FolioId) {
         self.lower(folio, FolioFlags::LOCKED);
-    }
-    /// A write failed: what it put into the cache beyond EOF goes again (`iomap_write_failed`).
-    fn write_failed(&mut self, file: FileId, range: FileRange) {
-        let size = self.file(file).size;
-        if range.end() <= size {
-            return;
-        }
-        let geometry = self.geometry();
-        let from = range.start().max(size);
-        let mut index = geometry.page_floor(from);
-        let end = geometry.page_ceil(range.end());
-        while index < end {
-            let found = self.file(file).mapping.find(index);
-            index += crate::units::Pages::new(1);
-            let Some(folio) = found else { continue };
-            let whole = self.folio_range(folio);
-            if whole.start() >= from && self.is_idle(folio) {
-                self.remove_folio(folio);
-            } else if whole.start() < from {
-                let offset = Offset::ZERO + from.since(whole.start());
-                let stop = Offset::ZERO + range.end().min(whole.end()).since(whole.start());
-                self.zero_bytes(folio, offset, stop);
-            }
-        }
     }
 }

@@ -271,7 +271,8 @@ impl<E: Env> World<E> {
         if let Err(errno) = result {
             self.record_error(file, pos, errno);
             if shared {
-                self.file_mut(file).provider.cancel_shared(range);
+                let busy = self.busy_ranges(file);
+                self.file_mut(file).provider.cancel_shared(range, &busy);
                 self.note_extents(file);
             }
             return;
@@ -291,6 +292,13 @@ impl<E: Env> World<E> {
             self.set_disk_size(file, end);
             self.step(Rule::DiskSizeMoved, [disk_size.get(), end.get(), 0, 0]);
         }
+    }
+    /// The folios of a file that are dirty or under writeback.
+    fn busy_ranges(&self, file: FileId) -> Vec<FileRange> {
+        let busy = FolioFlags::DIRTY | FolioFlags::WRITEBACK;
+        let all = self.file(file).mapping.folios();
+        let some = all.filter(|id| self.folios.at(*id).flags.get() & busy.get() != 0);
+        some.map(|id| self.folio_range(id)).collect()
     }
     /// Space that a file gave up: where one other file alone still has it, it shares it no longer.
     pub(crate) fn release_shared(&mut self, given_up: &GivenUp) {

@@ -18,9 +18,10 @@ use folioscope_core::engine::Engine;
 use folioscope_core::errno::Errno;
 use folioscope_core::fault::{Fault, FaultEffect, FaultPoint};
 use folioscope_core::frames::{FrameStore, HeapFrames};
+use folioscope_core::fs::cow::CowFork;
 use folioscope_core::fs::extents::Extents;
 use folioscope_core::fs::indirect::Indirect;
-use folioscope_core::fs::{Manner, Provider, SpaceAllocator};
+use folioscope_core::fs::{Fork, Manner, Provider, SpaceAllocator};
 use folioscope_core::geometry::Geometry;
 use folioscope_core::iomap::MapType;
 use folioscope_core::ops::readahead::ReadaheadLimits;
@@ -46,6 +47,9 @@ const QUEUE: QueueLimits = QueueLimits {
     segments: u64::MAX,
     segment: Bytes::new(MAX_BYTES),
 };
+
+/// An extent: offset, length, type, address, whether it is shared.
+pub(super) type ExtentSeen = (u64, u64, MapType, Option<u64>, bool);
 
 /// Largest file whose bytes are looked at.
 pub(super) const MAX_FILE: u64 = 256 << 20;
@@ -128,6 +132,14 @@ impl Machine {
         let manner = if fs == Fs::Xfs { Manner::Xfs } else { Manner::Generic };
         let mut extents = Extents::new(geometry).in_manner(manner);
         let tail = scenario.tail_fill.map_or(0, |fill| fill.0);
+        let shares = scenario.extents.iter().any(|extent| extent.shared);
+        if shares || scenario.cow_extsize > 0 || !scenario.cow_reservation.is_empty() {
+            let hint = Bytes::new(scenario.cow_extsize).max(geometry.block_size());
+            extents.set_cow_hint(hint);
+            for (off, len) in &scenario.cow_reservation {
+                extents.reserve_cow(range_of(*off, *len));
+            }
+        }
         for extent in &scenario.extents {
             place(&mut extents, &mut disk, extent, (size, tail), geometry)?;
         }
@@ -257,6 +269,7 @@ impl Machine {
         let (size, _) = self.sizes();
         let disk_size = self.sizes().1;
         let provider = self.engine.with_provider(FILE, |provider| {
+            provider.cancel_shared(range_of(0, size.max(1 << 50)), &[]);
             provider.discard(range_of(0, size.max(1 << 50)));
             provider.clone()
         });
@@ -277,27 +290,50 @@ impl Machine {
         let file = self.watch.model.file(FILE);
         file.map_or((0, 0), |file| (file.size().get(), file.disk_size().get()))
     }
-    /// Every extent: offset, length, type, address.
-    pub(super) fn extents(&self) -> Vec<(u64, u64, MapType, Option<u64>)> {
-        let geometry = self.geometry;
+    /// Every extent of the data fork; one that is shared in part is cut.
+    pub(super) fn extents(&self) -> Vec<ExtentSeen> {
+        let mut out = Vec::new();
         self.engine.with_provider(FILE, |provider| {
-            let all = provider.extents(geometry).into_iter();
-            all.map(|map| {
-                let addr = map.addr.map(DevAddr::get);
-                (map.range.start().get(), map.range.len().get(), map.kind, addr)
-            })
-            .collect()
+            let provider: &Provider = provider;
+            let shared = if let Provider::Extents(fs) = provider {
+                fs.cow().map(CowFork::shared)
+            } else {
+                None
+            };
+            for map in provider.extents(self.geometry) {
+                let mut at = map.range.start();
+                while at < map.range.end() {
+                    let found = shared.map(|shared| shared.lookup(at, map.range.end()));
+                    let end = found.map_or(map.range.end(), |found| found.range.end());
+                    let end = end.min(map.range.end());
+                    let on = found.is_some_and(|found| found.kind != MapType::Hole);
+                    let addr = map.addr_of(at).map(DevAddr::get);
+                    out.push((at.get(), end.since(at).get(), map.kind, addr, on));
+                    at = end;
+                }
+            }
+        });
+        out
+    }
+    /// Every extent of the CoW fork.
+    pub(super) fn cow_extents(&self) -> Vec<ExtentSeen> {
+        let forks = self.engine.with_provider(FILE, |provider| provider.forks(self.geometry));
+        let cow = forks.into_iter().filter(|(fork, _)| *fork == Fork::Cow);
+        cow.map(|(_, map)| {
+            let addr = map.addr.map(DevAddr::get);
+            (map.range.start().get(), map.range.len().get(), map.kind, addr, false)
         })
+        .collect()
     }
     /// Bytes of blocks that are allocated or promised.
     pub(super) fn taken(&self) -> u64 {
-        self.extents().iter().map(|row| row.1).sum()
+        self.extents().iter().chain(&self.cow_extents()).map(|row| row.1).sum()
     }
     /// The bytes that the device would give for a file of `size` bytes.
     pub(super) fn device_bytes(&self, size: u64) -> Vec<u8> {
         let mut out = vec![0; size as usize];
         let port = self.port.borrow();
-        for (off, len, kind, addr) in self.extents() {
+        for (off, len, kind, addr, _) in self.extents() {
             let (start, end) = (off.min(size) as usize, (off + len).min(size) as usize);
             if let (MapType::Mapped, Some(addr)) = (kind, addr) {
                 port.disk.read(addr, &mut out[start..end]);
@@ -400,6 +436,9 @@ fn place(
     }
     let addr = extent.dev_off.map(DevAddr::new);
     extents.map_mut().set(range, map_type(extent.kind), addr);
+    if extent.shared {
+        extents.set_shared(range, true);
+    }
     if let Some(at) = extent.dev_off {
         let fill = extent.fill.map_or(0, |fill| fill.0);
         let inside = size.saturating_sub(extent.file_off).min(extent.len);

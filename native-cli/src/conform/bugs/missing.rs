@@ -112,7 +112,6 @@ fn key_missing(case: &RawCase, scenario: &Scenario) -> Option<&'static str> {
     let list = [
         (scenario.sub_block_extents, "extents finer than a block"),
         (scenario.source_file.is_some(), "a second file"),
-        (scenario.cow_extsize > 0 || !scenario.cow_reservation.is_empty(), "a CoW fork"),
         (scenario.preallocation > 0, "preallocation"),
         (scenario.free_blocks.is_some(), "a limit of free blocks"),
         (scenario.zone.is_some(), "a zone"),
@@ -124,7 +123,6 @@ fn key_missing(case: &RawCase, scenario: &Scenario) -> Option<&'static str> {
             scenario.ra_bytes > 0 && large(scenario),
             "readahead windows with folios of a given order",
         ),
-        (extents.iter().any(|extent| extent.shared), "shared extents"),
         (extents.iter().any(|extent| extent.kind == ExtentKind::Inline), "inline data"),
         (longest(scenario) > MAX_FILE, "a larger file than is laid out"),
     ];

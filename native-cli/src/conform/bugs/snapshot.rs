@@ -1,9 +1,8 @@
 //! The state after an operation.
 
 use super::device::Disk;
-use super::machine::{FILE, Machine};
+use super::machine::{ExtentSeen, FILE, Machine};
 use folioscope_core::cache::folio::FolioFlags;
-use folioscope_core::iomap::MapType;
 use std::collections::BTreeMap;
 
 /// A cached folio.
@@ -24,7 +23,8 @@ pub(super) struct Snapshot {
     pub(super) i_size: u64,
     pub(super) disk_size: u64,
     pub(super) folios: BTreeMap<u64, FolioSeen>,
-    pub(super) extents: Vec<(u64, u64, MapType, Option<u64>)>,
+    pub(super) extents: Vec<ExtentSeen>,
+    pub(super) cow_extents: Vec<ExtentSeen>,
     pub(super) writeback_index: u64,
     pub(super) bytes: Vec<u8>,
     pub(super) disk: Disk,
@@ -58,6 +58,7 @@ pub(super) fn snapshot(machine: &Machine) -> Snapshot {
         disk_size,
         folios: folios.collect(),
         extents: machine.extents(),
+        cow_extents: machine.cow_extents(),
         writeback_index: machine.engine.writeback_index(FILE).get(),
         bytes: machine.file_bytes(),
         disk: machine.port.borrow().disk.clone(),

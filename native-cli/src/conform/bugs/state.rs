@@ -2,6 +2,7 @@
 
 use super::check::Findings;
 use super::expect::{FolioWords, State};
+use super::machine::ExtentSeen;
 use super::snapshot::{FolioSeen, Snapshot};
 use super::words::{ExtentKind, ExtentRow, bit_text};
 use folioscope_core::cache::folio::FolioFlags;
@@ -42,13 +43,15 @@ pub(super) fn check(out: &mut Findings, step: usize, block: u64, want: &State, g
     extents(&mut field, want, got);
     let of = |kind: MapType| got.extents.iter().filter(move |row| row.2 == kind);
     let sum = |kind| of(kind).map(|row| row.1).sum::<u64>();
+    let promised = got.cow_extents.iter().filter(|row| row.2 == MapType::Delalloc);
+    let promised: u64 = promised.map(|row| row.1).sum();
     if let Some(spans) = &want.delalloc {
         let all: Vec<_> = of(MapType::Delalloc).map(|row| (row.0, row.1)).collect();
         field("delalloc", json!(spans), json!(all));
     }
     for (key, want, got) in [
         ("delalloc_bytes", want.delalloc_bytes, sum(MapType::Delalloc)),
-        ("reserved_blocks", want.reserved_blocks, sum(MapType::Delalloc) / block),
+        ("reserved_blocks", want.reserved_blocks, (sum(MapType::Delalloc) + promised) / block),
         ("allocated_bytes", want.allocated_bytes, sum(MapType::Mapped) + sum(MapType::Unwritten)),
         ("writeback_index", want.writeback_index, got.writeback_index),
     ] {
@@ -108,31 +111,32 @@ fn folio(words: &FolioWords, seen: Option<&FolioSeen>) -> Vec<(&'static str, Val
     out
 }
 
-fn is(row: &ExtentRow, got: &(u64, u64, MapType, Option<u64>)) -> bool {
+fn is(row: &ExtentRow, got: &ExtentSeen) -> bool {
     let addr = match (row.addr, got.3) {
         (None, None) => true,
         (Some(addr), Some(at)) => addr.is(at),
         (None, Some(_)) | (Some(_), None) => false,
     };
     let kind = super::machine::map_type(row.kind) == got.2;
-    !row.shared && addr && kind && (row.off, row.len) == (got.0, got.1)
+    row.shared == got.4 && addr && kind && (row.off, row.len) == (got.0, got.1)
 }
 
 fn extents(field: &mut impl FnMut(&str, Value, Value), want: &State, got: &Snapshot) {
     let shown = |rows: &[ExtentRow]| -> Value {
         let row = |row: &ExtentRow| {
             let addr = row.addr.map(super::words::Addr::shown);
-            json!([row.off, row.len, row.kind.name(), addr])
+            json!([row.off, row.len, row.kind.name(), addr, row.shared])
         };
         rows.iter().map(row).collect()
     };
-    let seen: Value = got
-        .extents
-        .iter()
-        .map(|(off, len, kind, addr)| json!([off, len, kind.name().to_lowercase(), addr]))
-        .collect();
+    let seen = |rows: &[ExtentSeen]| -> Value {
+        let row = |(off, len, kind, addr, shared): &ExtentSeen| {
+            json!([off, len, kind.name().to_lowercase(), addr, shared])
+        };
+        rows.iter().map(row).collect()
+    };
     let any_in = |off: u64, len: u64, kinds: &dyn Fn(MapType) -> bool| {
-        let inside = |row: &&(u64, u64, MapType, Option<u64>)| {
+        let inside = |row: &&ExtentSeen| {
             row.0 < off.saturating_add(len) && off < row.0 + row.1 && kinds(row.2)
         };
         got.extents.iter().find(inside).map(|row| json!([row.0, row.1]))
@@ -148,10 +152,12 @@ fn extents(field: &mut impl FnMut(&str, Value, Value), want: &State, got: &Snaps
         let fits = there
             && holes.iter().all(|row| is_hole(row.off, row.len))
             && (!whole || rest.len() == got.extents.len());
-        field(key, shown(rows), if fits { shown(rows) } else { seen.clone() });
+        field(key, shown(rows), if fits { shown(rows) } else { seen(&got.extents) });
     }
     if let Some(rows) = &want.cow_extents {
-        field("cow_extents", shown(rows), json!([]));
+        let fits = rows.len() == got.cow_extents.len()
+            && rows.iter().all(|row| got.cow_extents.iter().any(|one| is(row, one)));
+        field("cow_extents", shown(rows), if fits { shown(rows) } else { seen(&got.cow_extents) });
     }
     if let Some(spans) = &want.holes {
         let filled = spans.iter().find_map(|span| any_in(span.0, span.1, &|_| true));
