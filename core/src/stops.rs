@@ -1,7 +1,7 @@
 //! Named points at which a host can hold a task, so that a schedule says which task runs when.
 //!
-//! A task that reaches the point for which a stop is armed waits there until it is released. Without
-//! a stop a point costs one look at a flag.
+//! A task that reaches the point for which a stop is armed waits there until it is released.
+//! Without a stop a point costs one look at a flag.
 
 use crate::engine::Cx;
 use crate::units::{FileRange, Pos, TaskId};

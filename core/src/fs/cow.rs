@@ -87,7 +87,8 @@ impl CowFork {
         let iomap = Iomap { new: true, ..found.cut_to(reserved) };
         Some(Self::found(iomap, &data, pos))
     }
-    /// The pair of a new place and the old bytes; beside a hole the new place ends where data begin.
+    /// The pair of a new place and the old bytes; beside a hole the new place ends where data
+    /// begin.
     fn found(new: Iomap, data: &Iomap, pos: Pos) -> Mapping {
         if data.kind == MapType::Hole {
             let until = FileRange::between(new.range.start(), data.range.end().max(pos));

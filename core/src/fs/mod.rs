@@ -237,7 +237,8 @@ impl Provider {
             fs.send(range);
         }
     }
-    /// An ioend over shared blocks is on the device: its new blocks replace them; what was given up.
+    /// An ioend over shared blocks is on the device: its new blocks replace them; what was given
+    /// up.
     pub fn remap(&mut self, range: FileRange) -> GivenUp {
         if let Some(fs) = self.of_extents_mut() {
             return fs.remap(range);

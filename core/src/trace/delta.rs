@@ -92,7 +92,8 @@ kinds! {
     CowLen = 70, "cow.len";
     /// File: as [`Self::ExtentAt`], in the CoW fork.
     CowAt = 71, "cow.at";
-    /// File: length in bytes of the shared stretch that starts at block `aux`; 0 = none starts there.
+    /// File: length in bytes of the shared stretch that starts at block `aux`; 0 = none starts
+    /// there.
     SharedLen = 72, "shared.len";
     /// Request: [`crate::block::bio::BioHead`] of the bio that it was allocated for; 0 = no such
     /// request.
