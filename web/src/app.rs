@@ -45,6 +45,7 @@ pub enum Msg {
     Lesson,
     Pick,
     Open(File),
+    Example(usize),
     Read(String, Result<Vec<u8>, String>),
     Dismiss,
     Width(u32),
@@ -159,6 +160,10 @@ impl Component for App {
                 return false;
             }
             Msg::Open(file) => return self.open(ctx, file),
+            Msg::Example(at) => {
+                let (name, text) = open::EXAMPLES[at % open::EXAMPLES.len()];
+                self.read(format!("{name}.toml"), Ok(text.as_bytes().to_vec()));
+            }
             Msg::Read(name, bytes) => self.read(name, bytes),
             Msg::Dismiss => self.alert = None,
             Msg::Width(width) => self.width = width,

@@ -24,6 +24,14 @@ const MAX_FOLIOS: usize = 1 << 22;
 const MAX_OPS: usize = 2000;
 const MAX_TOUCHED: u64 = 64 << 20;
 
+/// Scenarios that come with the page: a name, and the file.
+pub const EXAMPLES: [(&str, &str); 4] = [
+    ("Data before map", include_str!("../../assets/scenarios/data-before-map.toml")),
+    ("The same in one folio", include_str!("../../assets/scenarios/data-before-map-large.toml")),
+    ("The same bytes again", include_str!("../../assets/scenarios/fault-in-chunks.toml")),
+    ("First touch", include_str!("../../assets/scenarios/first-touch.toml")),
+];
+
 /// The runs that these bytes hold, or a sentence for the viewer.
 pub fn open(name: &str, bytes: &[u8]) -> Result<Session, String> {
     read(name, bytes).map_err(|why| format!("{}: {why}.", short(name)))
@@ -159,6 +167,13 @@ mod tests {
         let session = lesson::session();
         let timeline = session.runs()[0].timeline();
         wire::encode(timeline.header(), timeline.recording())
+    }
+    #[test]
+    fn every_example_opens_under_its_name() {
+        for (name, text) in EXAMPLES {
+            let session = open(&format!("{name}.toml"), text.as_bytes()).expect(name);
+            assert!(session.way().last() > 10, "{name}");
+        }
     }
     fn refused(name: &str, bytes: &[u8]) -> String {
         open(name, bytes).err().expect("it cannot be opened")

@@ -53,6 +53,23 @@ fn a_scenario_is_run_and_compared() {
 
 #[test]
 #[ignore = "needs Chromium: run `cargo xtask test`"]
+fn an_example_is_chosen_by_name() {
+    visit(async |page: &Page| {
+        page.open(READY).await;
+        page.ask(
+            "(select => { select.value = '0'; \
+             select.dispatchEvent(new Event('change', { bubbles: true })); })\
+             (document.getElementById('examples'))",
+        )
+        .await;
+        page.wait_for("at the end against before the next mapping").await;
+        page.keys("\u{e010}").await;
+        page.picture("example").await;
+    });
+}
+
+#[test]
+#[ignore = "needs Chromium: run `cargo xtask test`"]
 fn what_is_no_trace_is_one_sentence_and_the_page_stays() {
     let folder = tempfile::tempdir().expect("a folder");
     let whole = std::fs::read(trace(folder.path())).expect("it was written");

@@ -4,7 +4,7 @@
 use super::{Link, on};
 use crate::app::Msg;
 use crate::browser::Colours;
-use crate::open::MAX_BYTES;
+use crate::open::{EXAMPLES, MAX_BYTES};
 use web_sys::{HtmlInputElement, HtmlSelectElement};
 use yew::{Event, Html, NodeRef, TargetCast as _, html};
 
@@ -21,6 +21,14 @@ pub(crate) fn top(link: &Link, lesson: bool, colours: Colours, picker: &NodeRef)
     let chosen = link.batch_callback(|event: Event| {
         let select: Option<HtmlSelectElement> = event.target_dyn_into();
         Some(Msg::Colours(Colours::of_word(&select?.value())))
+    });
+    let example = link.batch_callback(|event: Event| {
+        let select: Option<HtmlSelectElement> = event.target_dyn_into();
+        let select = select?;
+        let at = select.value().parse().ok()?;
+        // The same one may be chosen again.
+        select.set_value("");
+        Some(Msg::Example(at))
     });
     let title = format!(
         "Open a trace that folioscope wrote, or a scenario, of up to {} MiB",
@@ -39,6 +47,15 @@ pub(crate) fn top(link: &Link, lesson: bool, colours: Colours, picker: &NodeRef)
                     onclick={on(link, || Msg::Lesson)}>{ "Lesson" }</button>
                 <button id="nav-open" class="nav" title={title}
                     onclick={on(link, || Msg::Pick)}>{ "Open\u{2026}" }</button>
+                <label>
+                    <span class="vh">{ "Examples" }</span>
+                    <select id="examples" class="nav" onchange={example}>
+                        <option value="" selected=true>{ "Examples\u{2026}" }</option>
+                        { for EXAMPLES.iter().enumerate().map(|(at, (name, _))| html! {
+                            <option value={at.to_string()}>{ *name }</option>
+                        }) }
+                    </select>
+                </label>
                 <input id="file" class="vh" type="file" tabindex="-1" aria-hidden="true"
                     accept=".trace,.fst,.toml,application/octet-stream" ref={picker} onchange={picked} />
             </nav>
