@@ -5,17 +5,20 @@ mod common;
 use common::{Host, Kind, Rig, TASK, geometry, queue};
 use folioscope_core::behaviour::{Behaviours, DirtyTracking};
 use folioscope_core::block::bio::BioOp;
+use folioscope_core::cache::folio::FolioFlags;
 use folioscope_core::counters::Counter;
 use folioscope_core::device::sim::BioFault;
-use folioscope_core::engine::{BoxedOp, ReadFlags, WriteFlags, drive, drive_all};
+use folioscope_core::engine::{BoxedOp, Engine, ReadFlags, WriteFlags, drive, drive_all};
 use folioscope_core::errno::Errno;
 use folioscope_core::fault::{Fault, FaultEffect, FaultPoint};
 use folioscope_core::frames::{BadAfter, Fill};
+use folioscope_core::fs::Provider;
+use folioscope_core::fs::indirect::Indirect;
 use folioscope_core::ops::OpResult;
 use folioscope_core::ops::sync::RangeSync;
 use folioscope_core::trace::sink::NoTrace;
 use folioscope_core::trace::timeline::{Recording, Timeline};
-use folioscope_core::units::{Bytes, FileRange, Pos, TaskId};
+use folioscope_core::units::{Bytes, DevAddr, FileId, FileRange, Pos, TaskId};
 
 fn rig(kind: Kind) -> Rig<NoTrace> {
     Rig::with_timing(geometry(64, 16, 2), Behaviours::default(), kind, NoTrace, queue())
@@ -226,4 +229,68 @@ fn a_file_ends_at_its_largest_size() {
         let trace = rig.engine.into_sink();
         Timeline::new(common::header(geometry, Behaviours::default()), trace).expect("it fits");
     }
+}
+
+/// A file whose marked folio, when it is used, starts a read ahead that must first read an array of
+/// pointers; the position of that folio.
+fn marked_before_an_array() -> (Rig<NoTrace>, u64) {
+    let sizes = geometry(16, 16, 0);
+    for first in 0..12 {
+        let mut rig =
+            Rig::with_timing(sizes, Behaviours::default(), Kind::Extents, NoTrace, queue());
+        let mut fs = Indirect::new(sizes);
+        fs.place_array(Pos::new(12 * 16), DevAddr::new(1 << 16), false);
+        rig.file = rig.engine.open(Pos::new(15 * 16), Provider::Indirect(fs));
+        for page in first..12 {
+            rig.read(page * 16, 16);
+            let flags = |page: u64| rig.engine.folio_flags(rig.file, Pos::new(page * 16));
+            let marked = |page: &u64| flags(*page).is_some_and(|f| f.has(FolioFlags::READAHEAD));
+            // The window ends where the array is needed.
+            if let Some(mark) = (first + 1..12).find(marked)
+                && flags(11).is_some()
+                && flags(12).is_none()
+            {
+                return (rig, mark * 16);
+            }
+        }
+    }
+    panic!("no window ends before the array");
+}
+
+#[test]
+fn a_fault_finds_its_folio_gone_after_it_read_ahead() {
+    let (mut rig, at) = marked_before_an_array();
+    let (engine, file) = (&rig.engine, rig.file);
+    let range = FileRange::between(Pos::new(at), Pos::new(at + 16));
+    let ops: Vec<BoxedOp<'_>> = vec![
+        Box::pin(engine.mmap_store(TaskId::new(1), file, range, 3)),
+        evicting(engine, file, range),
+    ];
+    drive_all::<Host<NoTrace>>(engine, &mut rig.sim, ops).expect("nothing hangs");
+    assert_eq!(rig.read(at, 16), vec![3; 16]);
+}
+
+#[test]
+fn a_read_finds_folios_before_the_marked_one_gone_after_it_read_ahead() {
+    let (mut rig, at) = marked_before_an_array();
+    let (engine, file) = (&rig.engine, rig.file);
+    let before = FileRange::between(Pos::new(at - 16), Pos::new(at));
+    let mut buffer = [0xee; 32];
+    let mut dest = buffer.as_mut_slice();
+    let ops: Vec<BoxedOp<'_>> = vec![
+        Box::pin(engine.pread(TASK, file, before.start(), &mut dest, ReadFlags::default())),
+        evicting(engine, file, before),
+    ];
+    drive_all::<Host<NoTrace>>(engine, &mut rig.sim, ops).expect("nothing hangs");
+    assert_eq!(buffer, [0; 32]);
+}
+
+/// Drops clean folios that are cached at that moment.
+fn evicting<'a>(engine: &'a Engine<Host<NoTrace>>, file: FileId, range: FileRange) -> BoxedOp<'a> {
+    Box::pin(async move {
+        assert!(engine.folio_flags(file, range.start()).is_some());
+        engine.evict(file, range);
+        assert!(engine.folio_flags(file, range.start()).is_none());
+        OpResult(Ok(Bytes::ZERO))
+    })
 }

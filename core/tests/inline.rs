@@ -5,6 +5,7 @@ mod common;
 use common::{Host, Kind, Rig, TASK, geometry};
 use folioscope_core::behaviour::Behaviours;
 use folioscope_core::counters::Counter;
+use folioscope_core::device::sim::peek_bytes;
 use folioscope_core::engine::{WriteFlags, drive};
 use folioscope_core::errno::Errno;
 use folioscope_core::frames::Fill;
@@ -116,4 +117,15 @@ fn a_zone_reads_as_far_as_it_was_written() {
     rig.sim.store_mut().write(DevAddr::new(4096), &[5; 100]);
     rig.file = rig.engine.open(Pos::new(100), Provider::Zone(zone));
     assert_eq!(rig.read(0, 256), [5; 100]);
+}
+
+#[test]
+fn bytes_with_the_inode_are_data_and_can_be_looked_at() {
+    let mut rig = stuffed();
+    rig.write(0, 30, 7, true);
+    forget(&mut rig);
+    assert_eq!(peek_bytes(&rig.engine, &rig.sim, rig.file), vec![7; 30]);
+    let seek = |data| rig.engine.seek(TASK, rig.file, Pos::new(11), data);
+    assert_eq!(seek(true), OpResult(Ok(Bytes::new(11))));
+    assert_eq!(seek(false), OpResult(Ok(Bytes::new(30))));
 }

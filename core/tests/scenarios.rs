@@ -66,11 +66,24 @@ fn files_that_no_device_could_hold_are_refused() {
     };
     let write =
         |at: &str, len: &str| format!("[[op]]\ndo = \"pwrite\"\nat = \"{at}\"\nlen = \"{len}\"\n");
+    // A byte here and there: a page each.
+    let scattered = "size = \"16g\"\n".to_owned()
+        + &extent(0, 100)
+        + "[[op]]\ndo = \"randwrite\"\nlen = 1\nrepeat = 300000\n";
     for (lines, want) in [
         ("size = 1.5\n".to_owned(), "9:8: size is a value of type float: expected a size"),
         ("size = \"16g\"\n".to_owned(), "7:1: with this file the run would hold 16 GiB in memory"),
         ("size = \"2g\"\ndevice = true\n".to_owned(), "would hold 2 GiB in memory"),
         (write("0", "3g"), "would hold 3 GiB in memory"),
+        (scattered, "would hold 1.1 GiB in memory"),
+        (
+            "memory = true\nprealloc = 1\n".to_owned(),
+            "10:12: a device, or a file in memory, reserves",
+        ),
+        (
+            "[[file]]\nname = \"b\"\nshares = \"a\"\nmemory = true\n".to_owned(),
+            "11:10: a file that shares has",
+        ),
         ("size = 1000\ndevice = true\n".to_owned(), "not a multiple of the block size 4096"),
         (extent(0, 100) + &extent(4096, 1000), "these blocks of the file are in use"),
         (extent(0, 100) + &extent(8192, 100), "these sectors of the device are in use"),

@@ -81,7 +81,7 @@ fn read(name: &str, bytes: &[u8]) -> Result<Session, String> {
 fn fits(scenario: &Scenario) -> Result<(), String> {
     let ops = scenario.ops.len();
     let held: u64 = scenario.files.iter().map(|file| file.size.get()).sum();
-    let touched = scenario.ops.iter().map(|op| op.action.touched().get());
+    let touched = scenario.ops.iter().map(|op| op.action.touched().len().get());
     let largest = scenario.files.iter().map(|file| file.size).max().unwrap_or(Pos::ZERO);
     let end = scenario.ops.iter().fold(largest, |size, op| op.action.grows_to(size));
     let most = held.max(end.get()).max(touched.sum());

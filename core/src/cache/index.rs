@@ -61,13 +61,13 @@ impl Index {
         };
         (index < entry.0 + entry.2.pages()).then_some(entry)
     }
-    /// Whether a folio starts in `[from, end)`.
-    pub(super) fn any_starts(&self, from: PageIndex, end: PageIndex) -> bool {
+    /// The first page of `[from, end)` at which a folio starts.
+    pub(super) fn next_start(&self, from: PageIndex, end: PageIndex) -> Option<PageIndex> {
         let (first, _) = place(from);
         let (last, _) = place(end - Pages::new(1));
         let chunks = self.chunks.range(first..=last);
-        let mut starts = chunks.flat_map(|(number, chunk)| chunk.entries(*number));
-        starts.any(|(start, ..)| from <= start && start < end)
+        let starts = chunks.flat_map(|(number, chunk)| chunk.entries(*number));
+        starts.map(|(start, ..)| start).find(|start| (from..end).contains(start))
     }
     /// Adds a folio.
     pub(super) fn insert(&mut self, (index, id, order): Entry) {
@@ -112,10 +112,11 @@ mod tests {
                 let pages = start as usize..(start + order.pages().get()) as usize;
                 let (start, end) = (PageIndex::new(start), PageIndex::new(pages.end as u64));
                 let free = plain[pages.clone()].iter().all(Option::is_none);
-                let starts = plain[pages.clone()].iter().zip(pages.clone()).any(|(entry, at)| {
-                    entry.is_some_and(|(start, ..): Entry| start.get() == at as u64)
+                let starts = plain[pages.clone()].iter().zip(pages.clone()).find(|(entry, at)| {
+                    entry.is_some_and(|(start, ..): Entry| start.get() == *at as u64)
                 });
-                prop_assert_eq!(index.any_starts(start, end), starts);
+                let next = starts.map(|(_, at)| PageIndex::new(at as u64));
+                prop_assert_eq!(index.next_start(start, end), next);
                 if add && free {
                     let entry = (start, FolioId::new(at as u32), order);
                     index.insert(entry);

@@ -31,7 +31,11 @@ impl Mapping {
     /// Whether any page of the aligned range of this order is cached.
     pub fn occupied(&self, index: PageIndex, order: Order) -> bool {
         let last = index + order.pages();
-        self.find(index).is_some() || self.folios.any_starts(index, last)
+        self.find(index).is_some() || self.folios.next_start(index, last).is_some()
+    }
+    /// The first page of `[from, end)` at which a folio starts.
+    pub fn next_start(&self, from: PageIndex, end: PageIndex) -> Option<PageIndex> {
+        self.folios.next_start(from, end)
     }
     /// Adds a folio. Its pages were free.
     pub fn insert(&mut self, index: PageIndex, order: Order, id: FolioId) {

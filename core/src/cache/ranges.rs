@@ -81,28 +81,48 @@ impl<E: Env> World<E> {
         self.has(id, FolioFlags::UPTODATE)
             || self.state(id).is_some_and(|state| state.uptodate.get(block.get() as u32))
     }
+    /// Where a search of the cache goes on that found nothing valid at `pos`: at the next block of
+    /// its folio, or at the next folio.
+    fn next_to_look_at(&self, file: FileId, pos: Pos, end: Pos) -> Pos {
+        let geometry = self.geometry();
+        let next = geometry.round_down_block(pos) + geometry.block_size();
+        let (page, last) = (geometry.page_floor(pos), geometry.page_ceil(end));
+        let mapping = &self.file(file).mapping;
+        if mapping.find(page).is_some() || next >= end {
+            return next;
+        }
+        let start = mapping.next_start(page, last).map_or(end, |start| geometry.page_pos(start));
+        start.max(next)
+    }
     /// The next data, or hole, from `pos` on (`iomap_seek_data`, `iomap_seek_hole`): unwritten
-    /// blocks are data where the cache is valid, holes never are.
+    /// blocks are data where the cache is valid, holes never are. In memory alone, data is what the
+    /// cache holds (`shmem_file_llseek`).
     pub(crate) fn seek(&mut self, file: FileId, pos: Pos, data: bool) -> Result<Pos, Errno> {
         let size = self.file(file).size;
         if pos >= size {
             return Err(Errno::NxIo);
         }
         let block = self.geometry().block_size();
+        let memory = self.has_memory_only(file);
         let mut at = pos;
         while at < size {
             let map = self.file(file).provider.seek_map(at, size);
             let next = self.geometry().round_down_block(at) + block;
+            let cached = memory || map.kind == MapType::Unwritten;
             let is_data = match map.kind {
-                MapType::Hole => false,
-                MapType::Unwritten => self.is_cached_valid(file, at),
+                MapType::Hole | MapType::Unwritten => cached && self.is_cached_valid(file, at),
                 MapType::Mapped | MapType::Delalloc | MapType::Inline => true,
             };
             if is_data == data {
                 self.step(Rule::SeekAnswers, [pos.get(), at.get(), map.kind.code(), 0]);
                 return Ok(at);
             }
-            at = if map.kind == MapType::Unwritten { next } else { map.range.end().max(next) };
+            let end = map.range.end();
+            at = match (cached, is_data) {
+                (true, true) => next,
+                (true, false) => self.next_to_look_at(file, at, end.min(size)),
+                (false, _) => end.max(next),
+            };
         }
         if data { Err(Errno::NxIo) } else { Ok(size) }
     }

@@ -129,10 +129,11 @@ impl Sim {
                     self.store.read(addr, &mut out[start..end]);
                 }
             }
-            let inline = inode.provider.durable_inline_bytes();
-            let start = (inode.provider.inline_start().get() as usize).min(out.len());
-            let len = inline.len().min(out.len() - start);
-            out[start..start + len].copy_from_slice(&inline[..len]);
+            put_inline(
+                &mut out,
+                inode.provider.inline_start(),
+                inode.provider.durable_inline_bytes(),
+            );
             out
         })
     }
@@ -224,6 +225,13 @@ fn scatter(frames: &mut impl FrameStore, bio: &Bio, store: &Store) {
     }
 }
 
+/// The bytes that live with the inode, in the bytes of the file.
+fn put_inline(out: &mut [u8], start: Pos, inline: &[u8]) {
+    let start = (start.get() as usize).min(out.len());
+    let len = inline.len().min(out.len() - start);
+    out[start..start + len].copy_from_slice(&inline[..len]);
+}
+
 /// Reads what a file would return, from the cache where it is valid and else as the mapping says,
 /// without any I/O of the engine.
 pub fn peek_bytes<E: Env>(engine: &Engine<E>, sim: &Sim, file: FileId) -> Vec<u8> {
@@ -231,12 +239,14 @@ pub fn peek_bytes<E: Env>(engine: &Engine<E>, sim: &Sim, file: FileId) -> Vec<u8
         let size = world.file(file).size;
         let block = world.geometry().block_size();
         let mut out = vec![0; size.get() as usize];
+        let provider = &world.file(file).provider;
+        put_inline(&mut out, provider.inline_start(), provider.inline_bytes());
         let mut at = Pos::ZERO;
         while at < size {
             let end = (at + block).min(size);
             let part = &mut out[at.get() as usize..end.get() as usize];
             if !world.peek_cached(file, at, part) {
-                let map = world.file(file).provider.peek(at, end);
+                let map = provider.peek(at, end);
                 if let (MapType::Mapped, Some(addr)) = (map.kind, map.addr_of(at)) {
                     sim.store.read(addr, part);
                 }

@@ -196,6 +196,12 @@ impl Extents {
         let range = FileRange::between(from, to);
         Iomap { range, addr: map.addr_of(from), boundary: start.is_some(), ..map }
     }
+    /// What stands behind a byte of a file that ends at `end` or later.
+    pub fn peek(&self, pos: Pos, end: Pos) -> Iomap {
+        let range = FileRange::between(pos, end);
+        let inline = self.inline.as_ref().map(|inline| inline.begin(range, Intent::Read, end, 0));
+        inline.unwrap_or_else(|| self.map.lookup(pos, end))
+    }
     /// A mapping that covers the start of `range`; a write over a hole, or over shared blocks,
     /// reserves space (`xfs_buffered_write_iomap_begin`). The file has `size` bytes.
     pub fn begin(&mut self, range: FileRange, intent: Intent, size: Pos) -> Mapping {

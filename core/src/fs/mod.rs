@@ -157,7 +157,7 @@ impl Provider {
     pub fn peek(&self, pos: Pos, end: Pos) -> Iomap {
         match self {
             Self::BlockDev(fs) => fs.whole(),
-            Self::Extents(fs) => fs.map().lookup(pos, end),
+            Self::Extents(fs) => fs.peek(pos, end),
             Self::Indirect(fs) => fs.map().lookup(pos, end),
             Self::Zone(fs) => fs.whole(),
             Self::Scripted(fs) => fs.map().lookup(pos, end),

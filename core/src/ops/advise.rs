@@ -29,6 +29,7 @@ pub(crate) async fn fadvise<E: Env>(
 ) -> Result<(), Errno> {
     match advice {
         Advice::Pattern(pattern) => cx.with(|world| world.file_mut(file).window.pattern = pattern),
+        Advice::WillNeed if cx.with(|world| world.has_memory_only(file)) => {}
         Advice::WillNeed => {
             let geometry = cx.with(|world| world.geometry());
             let first = geometry.page_floor(range.start());

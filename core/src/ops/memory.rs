@@ -2,9 +2,10 @@
 //! write. A baseline for what the processor alone costs; no swap.
 
 use crate::cache::folio::FolioFlags;
+use crate::errno::Errno;
 use crate::fs::Provider;
 use crate::trace::rule::Rule;
-use crate::units::{Bytes, FileId, FileRange, FolioId, Offset};
+use crate::units::{Bytes, FileId, FileRange, FolioId, Offset, PageIndex};
 use crate::world::{Env, World};
 
 impl<E: Env> World<E> {
@@ -28,6 +29,14 @@ impl<E: Env> World<E> {
         let page =
             FileRange::between(rest.start(), geometry.page_pos(index) + geometry.page_size());
         Some(rest.intersect(page).intersect(self.whole(file)).len())
+    }
+    /// A fault finds no folio: it gets one of zeroes, and nothing is read ahead (`shmem_fault`).
+    pub(crate) fn memory_fault(&mut self, file: FileId, index: PageIndex) -> Result<(), Errno> {
+        let folio = self.create_for_read(file, self.geometry().page_pos(index))?;
+        self.zero_bytes(folio, Offset::ZERO, Offset::ZERO + self.folio_size(folio));
+        self.raise(folio, FolioFlags::UPTODATE);
+        self.unlock(folio);
+        Ok(())
     }
     /// Without a device behind it a fresh folio is zero where it was not written, and is dirty so
     /// that nobody drops it: no tag, nothing that writeback would find (`shmem_write_end`).

@@ -199,7 +199,9 @@ async fn fault<E: Env>(cx: &Cx<'_, E>, file: FileId, index: PageIndex) -> Result
     let mut missed = false;
     loop {
         let Some(folio) = cx.with(|world| world.file(file).mapping.find(index)) else {
-            if missed || cx.with(|world| world.reads_alone()) {
+            if cx.with(|world| world.has_memory_only(file)) {
+                cx.with(|world| world.memory_fault(file, index))?;
+            } else if missed || cx.with(|world| world.reads_alone()) {
                 let pos = cx.with(|world| world.geometry().page_pos(index));
                 create_and_read(cx, file, pos).await?;
             } else {
@@ -212,6 +214,10 @@ async fn fault<E: Env>(cx: &Cx<'_, E>, file: FileId, index: PageIndex) -> Result
             let wanted = cx.with(|world| world.wants_readahead_on_fault(file, folio));
             if let Some(window) = wanted {
                 async_readahead(cx, file, folio, index, window).await;
+                // It waits where a mapping takes a read, and nobody holds the folio meanwhile.
+                if cx.with(|world| world.file(file).mapping.find(index) != Some(folio)) {
+                    continue;
+                }
             }
         }
         let (at, whole) = cx.with(|world| (world.folios.at(folio).index, world.folio_range(folio)));

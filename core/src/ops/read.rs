@@ -110,7 +110,8 @@ async fn folios_for_read<E: Env>(
         let at = cx.with(|world| world.folios.at(last).index);
         if cx.with(|world| world.has(last, FolioFlags::READAHEAD)) {
             async_readahead(cx, file, last, at, end.since(at)).await;
-            if cx.with(|world| world.file(file).mapping.find(at) != Some(last)) {
+            // It waits where a mapping takes a read, and nobody holds the folios meanwhile.
+            if !cx.with(|world| world.is_still_cached(file, index, &batch)) {
                 continue;
             }
         }
@@ -253,6 +254,18 @@ impl<E: Env> World<E> {
             at = folio.end_index();
         }
         batch
+    }
+    /// Whether these folios still follow each other from `index` on, all but the last uptodate.
+    fn is_still_cached(&self, file: FileId, index: PageIndex, batch: &[FolioId]) -> bool {
+        let mut at = index;
+        batch.iter().all(|id| {
+            let here = self.file(file).mapping.find(at) == Some(*id)
+                && (Some(id) == batch.last() || self.has(*id, FolioFlags::UPTODATE));
+            if here {
+                at = self.folios.at(*id).end_index();
+            }
+            here
+        })
     }
     /// Readahead brought nothing: one folio, as small as can be (`filemap_create_folio`).
     pub(crate) fn create_for_read(&mut self, file: FileId, pos: Pos) -> Result<FolioId, Errno> {

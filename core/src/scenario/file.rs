@@ -5,7 +5,7 @@
 use super::raw::{self, Raw, RawDevice, RawOp, RawQueue, RawSize, RawWorld};
 use super::shape;
 use super::size::parse_size;
-use super::start::build_files;
+use super::start::{Taken, build_files};
 use super::{
     Action, MAX_FILE, MAX_HELD, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp, StartFile, Variant,
 };
@@ -87,7 +87,7 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
         Some(window) => size(window)?,
         None => ReadaheadLimits::DEFAULT_WINDOW,
     };
-    check_held(raw, &files, &ops, readahead)?;
+    check_held(raw, geometry, &files, &ops, readahead)?;
     Ok(Scenario {
         title: raw.title.clone(),
         geometry,
@@ -150,21 +150,35 @@ fn build_queue(raw: &RawQueue) -> Result<QueueLimits, Problem> {
 /// the start, and what is read and written of them.
 fn check_held(
     raw: &Raw,
+    geometry: Geometry,
     files: &[StartFile],
     ops: &[ScenarioOp],
     readahead: Bytes,
 ) -> Result<(), Problem> {
-    let mut held: Vec<(Pos, u64)> = files.iter().map(|file| (file.size, file.filled())).collect();
+    let start = |file: &StartFile| (file.size, file.filled(), Taken::default());
+    let mut held: Vec<(Pos, u64, Taken)> = files.iter().map(start).collect();
+    // Memory is held in whole pages, or blocks where these are larger.
+    let unit = geometry.page_size().max(geometry.block_size()).get();
     for op in ops {
-        let (size, bytes) = &mut held[op.file.get() as usize];
+        let (size, bytes, pages) = &mut held[op.file.get() as usize];
         *size = op.action.grows_to(*size);
-        let ahead = matches!(op.action, Action::Pread { .. } | Action::MmapLoad(_));
-        let more = op.action.touched() + if ahead { readahead } else { Bytes::ZERO };
-        *bytes = bytes.saturating_add(more.get());
+        let range = op.action.touched();
+        if range.is_empty() {
+            continue;
+        }
+        let around = matches!(op.action, Action::MmapLoad(_) | Action::MmapStore { .. });
+        let ahead = around || matches!(op.action, Action::Pread { .. });
+        let window = |on: bool| if on { readahead.get() } else { 0 };
+        let first = range.start().get().saturating_sub(window(around)) / unit * unit;
+        let end = range.end().get() + window(ahead);
+        let end = end.min(size.get()).next_multiple_of(unit);
+        if first < end {
+            *bytes += pages.cover(first, end);
+        }
     }
     let mut all = 0;
-    for (entry, (size, bytes)) in raw.file.iter().zip(held) {
-        all += bytes.min(size.get());
+    for (entry, (size, bytes, _)) in raw.file.iter().zip(held) {
+        all += bytes.min(size.get().next_multiple_of(unit));
         if all > MAX_HELD.get() {
             let message = format!(
                 "with this file the run would hold {} in memory, and {MAX_HELD} is the most: make \

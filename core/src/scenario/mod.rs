@@ -139,12 +139,12 @@ pub enum Action {
 
 impl Action {
     /// The bytes of the file that pass through memory for it.
-    pub fn touched(&self) -> Bytes {
+    pub fn touched(&self) -> FileRange {
         match self {
             Self::Pread { range, .. }
             | Self::Pwrite { range, .. }
             | Self::MmapLoad(range)
-            | Self::MmapStore { range, .. } => range.len(),
+            | Self::MmapStore { range, .. } => *range,
             Self::Fsync
             | Self::Fdatasync
             | Self::Syncfs
@@ -153,7 +153,7 @@ impl Action {
             | Self::SyncRange(..)
             | Self::Truncate(_)
             | Self::Fallocate(..)
-            | Self::Seek { .. } => Bytes::ZERO,
+            | Self::Seek { .. } => FileRange::between(Pos::ZERO, Pos::ZERO),
         }
     }
     /// How long a file of `size` bytes is at most afterwards.

@@ -145,9 +145,14 @@ fn share(
     of: &Spanned<String>,
     start: &mut StartFile,
 ) -> Result<(), Problem> {
-    if file.device || file.size.is_some() || file.fill.is_some() || !file.extent.is_empty() {
+    if file.device
+        || file.memory
+        || file.size.is_some()
+        || file.fill.is_some()
+        || !file.extent.is_empty()
+    {
         let message = "a file that shares has the size, the bytes and the extents of the other: \
-                       leave out `size`, `fill`, `extent` and `device`";
+                       leave out `size`, `fill`, `extent`, `device` and `memory`";
         return Err((of.span(), message.to_owned()));
     }
     let other = files.iter_mut().find(|other| other.name == *of.get_ref());
@@ -164,6 +169,10 @@ fn share(
 
 fn build_prealloc(file: &RawFile) -> Result<Prealloc, Problem> {
     let Some(raw) = &file.prealloc else { return Ok(Prealloc::Off) };
+    if file.device || file.memory {
+        let message = "a device, or a file in memory, reserves nothing: leave out `prealloc`";
+        return Err((raw.span(), message.to_owned()));
+    }
     match raw.get_ref() {
         RawSize::Text(word) if word == "dynamic" => Ok(Prealloc::Dynamic),
         RawSize::Text(word) if word == "off" => Ok(Prealloc::Off),
@@ -182,9 +191,22 @@ fn build_prealloc(file: &RawFile) -> Result<Prealloc, Problem> {
 
 /// Stretches that are in use: first byte to the byte behind the last.
 #[derive(Default)]
-struct Taken(BTreeMap<u64, u64>);
+pub(super) struct Taken(BTreeMap<u64, u64>);
 
 impl Taken {
+    /// Takes a stretch, some of which may be in use; how many bytes were not.
+    pub(super) fn cover(&mut self, mut start: u64, mut end: u64) -> u64 {
+        let mut known = 0;
+        while let Some((at, to)) = self.0.range(..=end).next_back().map(|(at, to)| (*at, *to))
+            && to >= start
+        {
+            self.0.remove(&at);
+            known += to - at;
+            (start, end) = (start.min(at), end.max(to));
+        }
+        self.0.insert(start, end);
+        end - start - known
+    }
     fn take(&mut self, start: u64, len: Bytes, place: Place, what: &str) -> Result<(), Problem> {
         let end = start + len.get();
         if self.0.range(..end).next_back().is_some_and(|(_, other)| *other > start) {

@@ -159,6 +159,17 @@ fn the_lesson_runs_from_its_file() {
 }
 
 #[test]
+fn a_scenario_that_keeps_going_shows_what_breaks() {
+    let world = World::new();
+    let lesson = include_str!("../../../assets/scenarios/data-before-map-large.toml");
+    world.write("lesson.toml", lesson);
+    let run = world.json("run lesson.toml --json");
+    let variants = run["variants"].as_array().expect("variants");
+    let broken: Vec<_> = variants.iter().map(|one| &one["counters"]["broken_invariants"]).collect();
+    assert_eq!(broken, [0, 0, 1]);
+}
+
+#[test]
 fn the_demo_leaves_nothing_behind() {
     let world = World::new();
     let ended = world.run("");
