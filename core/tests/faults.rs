@@ -286,7 +286,7 @@ fn a_read_finds_folios_before_the_marked_one_gone_after_it_read_ahead() {
 }
 
 /// Drops clean folios that are cached at that moment.
-fn evicting<'a>(engine: &'a Engine<Host<NoTrace>>, file: FileId, range: FileRange) -> BoxedOp<'a> {
+fn evicting(engine: &Engine<Host<NoTrace>>, file: FileId, range: FileRange) -> BoxedOp<'_> {
     Box::pin(async move {
         assert!(engine.folio_flags(file, range.start()).is_some());
         engine.evict(file, range);
