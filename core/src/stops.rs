@@ -68,6 +68,10 @@ impl Stops {
         self.any.set(stop.is_some());
         *self.armed.borrow_mut() = stop;
     }
+    /// Whether a stop is armed.
+    pub(crate) const fn any(&self) -> bool {
+        self.any.get()
+    }
     /// Lets a task go on.
     pub(crate) fn release(&self, task: TaskId) {
         self.held.borrow_mut().retain(|held| *held != task);
@@ -100,7 +104,7 @@ impl<E: Env> Cx<'_, E> {
     pub(crate) async fn reach(&self, point: StopPoint, range: impl FnOnce(&World<E>) -> FileRange) {
         let stops = &self.engine.stops;
         let task = self.caller.task;
-        if stops.any.get() && stops.catches(task, point, self.with(|world| range(world))) {
+        if stops.any() && stops.catches(task, point, self.with(|world| range(world))) {
             let released = || if stops.is_held(task) { Poll::Pending } else { Poll::Ready(()) };
             poll_fn(|_| released()).await;
         }

@@ -288,7 +288,12 @@ impl<E: Env> World<E> {
         self.note(DeltaKind::FileDiskSize, id.get(), 0, old.get(), size.get());
     }
     pub(crate) fn set_flags(&mut self, id: FolioId, flags: FolioFlags) {
-        let old = core::mem::replace(&mut self.folios.at_mut(id).flags, flags);
+        let folio = self.folios.at_mut(id);
+        // A store that changes nothing would make the next look at the flags wait for it.
+        if folio.flags == flags {
+            return;
+        }
+        let old = core::mem::replace(&mut folio.flags, flags);
         self.note(DeltaKind::FolioFlags, id.get(), 0, old.get(), flags.get());
     }
     pub(crate) fn raise(&mut self, id: FolioId, flag: FolioFlags) {
@@ -341,6 +346,9 @@ impl<E: Env> World<E> {
     }
     /// Notes what a provider changed in the extent list of a file.
     pub(crate) fn note_extents(&mut self, id: FileId) {
+        if !self.file(id).provider.changes() {
+            return;
+        }
         let changes = self.file_mut(id).provider.take_changes();
         if !E::Sink::ON {
             return;

@@ -2,15 +2,19 @@
 
 mod common;
 
-use common::{Kind, Rig, geometries, header, queue, scripts, shaping_scripts};
+use common::{Kind, Rig, TASK, geometries, header, queue, scripts, shaping_scripts};
 use folioscope_core::behaviour::{Behaviours, DirtyTracking, PROFILES, ZeroFlush};
 use folioscope_core::counters::Counter;
+use folioscope_core::engine::{WriteFlags, drive};
+use folioscope_core::frames::{BadAfter, Fill};
+use folioscope_core::stops::{Stop, StopPoint};
 use folioscope_core::trace::delta::Delta;
 use folioscope_core::trace::model::Model;
 use folioscope_core::trace::sink::{NoTrace, Sink};
 use folioscope_core::trace::step::Step;
 use folioscope_core::trace::timeline::{Recording, Timeline};
 use folioscope_core::trace::wire;
+use folioscope_core::units::{Bytes, Pos, TaskId};
 use proptest::prelude::*;
 
 fn behaviours(at: usize) -> Behaviours {
@@ -53,6 +57,10 @@ fn record(at: usize, with: usize, kind: Kind, script: &[common::Op]) -> (Recordi
     (rig.engine.into_sink(), durable)
 }
 
+/// A stop that nobody reaches: a write passes every point at which it could be held.
+const NOBODY: Stop =
+    Stop { task: TaskId::new(99), point: StopPoint::AfterCopy, at: None, passes: 0 };
+
 fn cases() -> impl Strategy<Value = (usize, usize, Kind, Vec<common::Op>)> {
     let kinds =
         [Kind::Extents, Kind::BlockDev, Kind::Shared, Kind::Queued, Kind::Stuffed, Kind::Indirect];
@@ -73,6 +81,36 @@ fn shaping_cases() -> impl Strategy<Value = (usize, usize, Kind, Vec<common::Op>
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_write_that_need_not_wait_does_what_one_does_that_may(
+        (at, with, kind, script) in cases(),
+        (pos, good, bad) in (0u64..600, 0u64..100, 0u64..100),
+    ) {
+        let run = |stop: Option<Stop>| {
+            let sink = Recording::default();
+            let mut rig =
+                Rig::with_timing(geometries()[at], behaviours(with), kind, sink, queue());
+            rig.engine.hold_at(stop);
+            let mut model = rig.start();
+            rig.run(&script, &mut model);
+            rig.syncfs();
+            // Into what is being written, from memory that can be read in part.
+            for nowait in [false, true] {
+                let flags = WriteFlags { nowait, ..WriteFlags::default() };
+                let len = Bytes::new(good + bad);
+                let mut source = BadAfter { good: Fill { byte: 7, len: Bytes::new(good) }, len };
+                let op = rig.engine.pwrite(TASK, rig.file, Pos::new(pos), &mut source, flags);
+                drive(&rig.engine, &mut rig.sim, op).expect("nothing hangs");
+            }
+            rig.fsync();
+            (rig.engine.counters(), rig.durable(), rig.engine.into_sink())
+        };
+        let (quick, slow) = (run(None), run(Some(NOBODY)));
+        prop_assert_eq!(quick.0, slow.0);
+        prop_assert_eq!(quick.1, slow.1);
+        prop_assert!(quick.2 == slow.2, "the steps differ");
+    }
 
     #[test]
     fn reads_and_the_device_agree_with_a_plain_array((at, with, kind, script) in cases()) {

@@ -5,7 +5,6 @@
 //! folios are naturally aligned, so one of a chunk or more starts its first chunk.
 
 use crate::units::{FolioId, Order, PageIndex, Pages};
-use std::collections::BTreeMap;
 
 /// Pages of a chunk.
 const CHUNK: u64 = 64;
@@ -25,7 +24,8 @@ pub(super) type Entry = (PageIndex, FolioId, Order);
 /// The folios of one file by page index.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Index {
-    chunks: BTreeMap<u64, Box<Chunk>>,
+    /// Ascending, with their numbers.
+    chunks: Vec<(u64, Box<Chunk>)>,
 }
 
 impl Chunk {
@@ -47,42 +47,62 @@ const fn place(index: PageIndex) -> (u64, u32) {
 }
 
 impl Index {
+    /// Where a chunk stands, or would. Of a file that is cached from its start on, each stands at
+    /// its number.
+    fn find(&self, number: u64) -> Result<usize, usize> {
+        let guess = number as usize;
+        if self.chunks.get(guess).is_some_and(|(at, _)| *at == number) {
+            return Ok(guess);
+        }
+        self.chunks.binary_search_by_key(&number, |(at, _)| *at)
+    }
+    /// How many chunks there are up to one.
+    fn count_to(&self, number: u64) -> usize {
+        self.find(number).map_or_else(|at| at, |at| at + 1)
+    }
     /// The folio that holds a page.
     pub(super) fn holder(&self, index: PageIndex) -> Option<Entry> {
         let (number, slot) = place(index);
-        let (found, chunk) = self.chunks.range(..=number).next_back()?;
+        let mut at = self.count_to(number).checked_sub(1)?;
+        let (found, chunk) = &self.chunks[at];
         let up_to = if *found == number { u64::MAX >> (CHUNK as u32 - 1 - slot) } else { u64::MAX };
         let last = (chunk.starts & up_to).checked_ilog2();
-        let before = || self.chunks.range(..*found).next_back();
-        let entry = match last {
-            Some(last) => chunk.entry(*found, last),
+        if last.is_none() {
             // Nothing starts here before this page: a large folio may reach into the chunk.
-            None => before().map(|(number, chunk)| chunk.entry(*number, chunk.starts.ilog2()))?,
-        };
+            at = at.checked_sub(1)?;
+        }
+        let (found, chunk) = &self.chunks[at];
+        let entry = chunk.entry(*found, last.unwrap_or_else(|| chunk.starts.ilog2()));
         (index < entry.0 + entry.2.pages()).then_some(entry)
     }
     /// The first page of `[from, end)` at which a folio starts.
     pub(super) fn next_start(&self, from: PageIndex, end: PageIndex) -> Option<PageIndex> {
         let (first, _) = place(from);
         let (last, _) = place(end - Pages::new(1));
-        let chunks = self.chunks.range(first..=last);
-        let starts = chunks.flat_map(|(number, chunk)| chunk.entries(*number));
+        let from_chunk = self.find(first).unwrap_or_else(|at| at);
+        let chunks = &self.chunks[from_chunk..self.count_to(last)];
+        let starts = chunks.iter().flat_map(|(number, chunk)| chunk.entries(*number));
         starts.map(|(start, ..)| start).find(|start| (from..end).contains(start))
     }
     /// Adds a folio.
     pub(super) fn insert(&mut self, (index, id, order): Entry) {
         let (number, slot) = place(index);
-        let chunk = self.chunks.entry(number).or_insert_with(|| Box::new(Chunk::EMPTY));
+        let at = self.find(number).unwrap_or_else(|at| {
+            self.chunks.insert(at, (number, Box::new(Chunk::EMPTY)));
+            at
+        });
+        let chunk = &mut self.chunks[at].1;
         chunk.starts |= 1 << slot;
         chunk.slots[slot as usize] = (id, order);
     }
     /// Takes out the folio that starts at a page.
     pub(super) fn remove(&mut self, index: PageIndex) {
         let (number, slot) = place(index);
-        let Some(chunk) = self.chunks.get_mut(&number) else { return };
+        let Ok(at) = self.find(number) else { return };
+        let chunk = &mut self.chunks[at].1;
         chunk.starts &= !(1 << slot);
         if chunk.starts == 0 {
-            self.chunks.remove(&number);
+            self.chunks.remove(at);
         }
     }
     /// Whether there is none.

@@ -61,6 +61,10 @@ impl Faults {
     pub fn replace(&mut self, faults: Vec<Fault>) -> Vec<Fault> {
         core::mem::replace(&mut self.armed, faults)
     }
+    /// Whether none is armed.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.armed.is_empty()
+    }
     /// Whether a fault gave a mapping of this type.
     pub(crate) fn gave(&self, kind: MapType) -> bool {
         let given = |fault: &Fault| fault.fired > 0 && fault.effect == FaultEffect::Gives(kind);

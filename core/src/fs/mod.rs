@@ -347,6 +347,13 @@ impl Provider {
     pub fn is_valid(&self, iomap: &Iomap) -> bool {
         self.of_extents().is_none_or(|fs| fs.is_valid(iomap))
     }
+    /// Whether it has extent lists that change.
+    pub const fn changes(&self) -> bool {
+        match self {
+            Self::BlockDev(_) | Self::Zone(_) | Self::Memory => false,
+            Self::Extents(_) | Self::Indirect(_) | Self::Scripted(_) => true,
+        }
+    }
     /// Changes of the extent lists since this was last asked.
     pub fn take_changes(&mut self) -> Vec<(Fork, ExtentChange)> {
         let mut all = Vec::new();

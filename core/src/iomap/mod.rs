@@ -128,12 +128,12 @@ impl Mapping {
             Some(_) | None => &self.iomap,
         }
     }
+    /// Up to where can be worked on.
+    pub fn end(&self) -> Pos {
+        self.iomap.range.end().min(self.source().range.end())
+    }
     /// Bytes that can be worked on from `pos` (`iomap_length_trim`).
     pub fn left(&self, pos: Pos, len: Bytes) -> Bytes {
-        let left = len.min(self.iomap.left(pos));
-        match &self.srcmap {
-            Some(src) if src.kind != MapType::Hole => left.min(src.left(pos)),
-            Some(_) | None => left,
-        }
+        len.min(FileRange::between(pos, self.end()).len())
     }
 }

@@ -58,9 +58,12 @@ impl<E: Env> World<E> {
         range: FileRange,
         intent: Intent,
     ) -> Result<FileRange, Errno> {
+        if intent != Intent::Write || self.faults.is_empty() {
+            return Ok(range);
+        }
         let geometry = self.geometry();
         let found = self.file(file).provider.peek(range.start(), range.end());
-        if intent != Intent::Write || found.kind != MapType::Hole {
+        if found.kind != MapType::Hole {
             return Ok(range);
         }
         let blocks = geometry.block_range(range).intersect(found.range);
@@ -75,7 +78,12 @@ impl<E: Env> World<E> {
         }
     }
     /// Asks the file system for a mapping.
-    fn begin(&mut self, file: FileId, range: FileRange, intent: Intent) -> Result<Mapping, Errno> {
+    pub(super) fn begin(
+        &mut self,
+        file: FileId,
+        range: FileRange,
+        intent: Intent,
+    ) -> Result<Mapping, Errno> {
         self.count(Counter::BeginCalls, 1);
         let range = self.reservable(file, range, intent)?;
         let World { files, config, .. } = self;

@@ -19,6 +19,7 @@ mod touch;
 pub(crate) mod truncate;
 mod unshare;
 pub(crate) mod write;
+mod write_round;
 pub(crate) mod zero;
 
 use crate::errno::Errno;

@@ -1,6 +1,6 @@
 //! Buffered write (`iomap_file_buffered_write`).
 
-use super::truncate::eof_moved;
+use super::write_round::{Progress, write_mapping};
 use super::{inline, iter, zero};
 use crate::behaviour::{DirtyTracking, FirstAccess, WriteChunk};
 use crate::block::bio::{BioEnd, BioHead, BioState};
@@ -32,15 +32,18 @@ pub(crate) async fn pwrite<E: Env>(
         return Ok(Bytes::ZERO);
     }
     // What ends behind the largest file is written up to there (`generic_write_checks`).
-    let (range, size) = cx.with(|world| {
+    let (range, size, room) = cx.with(|world| {
         let range = FileRange::between(pos, range.end().min(world.geometry().max_file()));
         if range.is_empty() {
             return Err(Errno::FBig);
         }
         let inode = world.file(file);
-        Ok((inode.provider.writable(range)?, inode.size))
+        let range = inode.provider.writable(range)?;
+        Ok((range, inode.size, inode.provider.has_room(range.end())))
     })?;
-    inline::unstuff(cx, file, range.end()).await?;
+    if !room {
+        inline::unstuff(cx, file, range.end()).await?;
+    }
     if pos > size && flags.nowait {
         return Err(Errno::Again);
     }
@@ -50,17 +53,12 @@ pub(crate) async fn pwrite<E: Env>(
     }
     let mut at = range.start();
     loop {
-        let rest = FileRange::between(at, range.end());
         let before = at;
-        let status = match iter::begin(cx, file, rest, Intent::Write, flags.nowait).await {
-            Ok(mapping) => {
-                cx.reach(StopPoint::AfterBegin, |_| rest.intersect(mapping.iomap.range)).await;
-                let status =
-                    write_mapping(cx, file, &mapping, range, &mut at, (source, flags)).await;
-                cx.with(|world| world.end_mapping(file, &mapping, rest, at));
-                status
-            }
-            Err(errno) => Err(errno),
+        let at_once = (!cx.engine.stops.any())
+            .then(|| cx.with(|world| world.write_in_one((file, range), &mut at, flags, source)));
+        let status = match at_once.flatten() {
+            Some(status) => status,
+            None => write_part(cx, (file, range), &mut at, flags, source).await,
         };
         let written = at.since(range.start());
         match status {
@@ -73,100 +71,22 @@ pub(crate) async fn pwrite<E: Env>(
     }
 }
 
-/// How the work on one mapping went.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Progress {
-    /// The mapping, or the request, is used up.
-    Mapping,
-    /// The mapping no longer says the truth and must be asked for again.
-    Stale,
-}
-
-/// Copies as much as one mapping allows, a folio at a time (`iomap_write_iter`).
-async fn write_mapping<E: Env>(
+/// Writes as much as one mapping allows.
+async fn write_part<E: Env>(
     cx: &Cx<'_, E>,
-    file: FileId,
-    mapping: &Mapping,
-    range: FileRange,
+    (file, range): (FileId, FileRange),
     at: &mut Pos,
-    (source, flags): (&mut dyn UserSource, WriteFlags),
+    flags: WriteFlags,
+    source: &mut dyn UserSource,
 ) -> Result<Progress, Errno> {
-    let (page, mut chunk) =
-        cx.with(|world| (world.geometry().page_size(), world.write_chunk(file)));
-    let mut shorter: Option<Bytes> = None;
-    while *at < range.end() {
-        let pos = *at;
-        let left = range.end().since(pos);
-        let in_mapping = mapping.left(pos, left);
-        if in_mapping.is_zero() {
-            break;
-        }
-        let bytes = cx.with(|world| {
-            world.balance_dirty(file, pos, flags.nowait)?;
-            let offset = world.geometry().in_chunk(pos, chunk).since(Offset::ZERO);
-            Ok((chunk - offset).min(shorter.take().unwrap_or(left)).min(in_mapping))
-        })?;
-        let user = Offset::ZERO + pos.since(range.start());
-        let present = source.fault_in(user, bytes);
-        cx.with(|world| {
-            let touches = world.user_touches(user, (bytes, present));
-            world.count(Counter::FaultInBytes, bytes.get());
-            world.count(Counter::UserTouches, touches);
-            world.step(Rule::FaultedIn, [user.get(), bytes.get(), present.get(), touches]);
-        });
-        if present.is_zero() {
-            return Err(Errno::Fault);
-        }
-        let Some(folio) = write_begin(cx, file, mapping, pos, (bytes, flags)).await? else {
-            return Ok(Progress::Stale);
-        };
-        let (part, copied) = cx.with(|world| {
-            let part = FileRange::between(pos, pos + bytes).intersect(world.folio_range(folio));
-            let offset = Offset::ZERO + pos.since(world.folio_pos(folio));
-            let copied = source.copy_in(user, world.folio_bytes_mut(folio, offset, part.len()));
-            world.count(Counter::CopyAttempts, 1);
-            world.step(Rule::Copied, [pos.get(), part.len().get(), copied.get(), 0]);
-            if world.behaviours().first_access == FirstAccess::MarkAfterVisible {
-                world.mark_accessed(folio);
-            }
-            (part, copied)
-        });
-        cx.reach(StopPoint::AfterCopy, |_| part).await;
-        let accepted = cx.with(|world| {
-            let offset = Offset::ZERO + pos.since(world.folio_pos(folio));
-            if mapping.iomap.kind == MapType::Inline {
-                world.write_end_inline(file, folio, offset, copied);
-                return true;
-            }
-            world.write_end(folio, offset, part.len(), copied)
-        });
-        cx.reach(StopPoint::AfterWriteEnd, |_| part).await;
-        let mut old_size = pos;
-        if accepted {
-            old_size = cx.with(|world| {
-                let old_size = world.file(file).size;
-                world.count(Counter::AppWritten, copied.get());
-                world.grow(file, pos + copied);
-                old_size
-            });
-            cx.reach(StopPoint::AfterSizeUpdate, |_| part).await;
-        }
-        cx.with(|world| world.unlock(folio));
-        let (asked, accepted) = (part.len(), accepted && !copied.is_zero());
-        if accepted {
-            if old_size < pos {
-                eof_moved(cx, file, old_size, pos).await;
-            }
-            *at += copied;
-            continue;
-        }
-        cx.with(|world| world.write_failed(file, FileRange::between(pos, pos + asked)));
-        if chunk > page {
-            chunk = Bytes::new(chunk.get() / 2);
-        }
-        shorter = (!copied.is_zero()).then_some(copied);
-    }
-    Ok(Progress::Mapping)
+    let rest = FileRange::between(*at, range.end());
+    let mapping = iter::begin(cx, file, rest, Intent::Write, flags.nowait).await?;
+    cx.reach(StopPoint::AfterBegin, |_| rest.intersect(mapping.iomap.range)).await;
+    let mut walk = cx.with(|world| world.walk(&mapping, (file, range), *at, flags));
+    let status = write_mapping(cx, &mut walk, source).await;
+    *at = walk.at;
+    cx.with(|world| world.end_mapping(file, &mapping, rest, *at));
+    status
 }
 
 /// Finds or makes the folio at `pos`, locked, with every byte valid that the write keeps
@@ -246,19 +166,9 @@ pub(crate) async fn get_folio<E: Env>(
         if !locked && !lock_folio(cx, file, index, folio).await {
             continue;
         }
-        cx.with(|world| {
-            if world.behaviours().first_access == FirstAccess::InitBeforeVisible {
-                world.mark_accessed(folio);
-            }
-        });
+        cx.with(|world| world.found_used(folio));
         wait_if_stable(cx, folio).await;
-        cx.with(|world| {
-            if !flags.dontcache {
-                world.lower(folio, FolioFlags::DROPBEHIND);
-            }
-            let order = u64::from(world.folios.at(folio).order.get());
-            world.step(Rule::FolioFound, [index.get(), order, 0, 0]);
-        });
+        cx.with(|world| world.found(folio, index, flags));
         return Ok(folio);
     }
 }
@@ -291,14 +201,12 @@ pub(crate) async fn lock_folio<E: Env>(
 /// Where the device reads folio memory later, a folio under writeback is not written into
 /// (`folio_wait_stable`).
 pub(crate) async fn wait_if_stable<E: Env>(cx: &Cx<'_, E>, folio: FolioId) {
-    let must =
-        |world: &World<E>| world.config.stable_writes && world.has(folio, FolioFlags::WRITEBACK);
-    if cx.with(|world| must(world)) {
+    if cx.with(|world| world.must_stay_stable(folio)) {
         cx.with(|world| {
             let pos = world.folio_pos(folio).get();
             world.step(Rule::WaitsForWriteback, [pos, 0, 0, 0]);
         });
-        cx.wait(|world| (!must(world)).then_some(())).await;
+        cx.wait(|world| (!world.must_stay_stable(folio)).then_some(())).await;
     }
 }
 
@@ -400,6 +308,9 @@ impl<E: Env> World<E> {
     pub(crate) fn read_head(&self, folio: FolioId) -> BioHead {
         BioHead::read(self.folios.at(folio).file())
     }
+    pub(super) fn must_stay_stable(&self, folio: FolioId) -> bool {
+        self.config.stable_writes && self.has(folio, FolioFlags::WRITEBACK)
+    }
     /// The folio that holds a page, and whether its lock was free and is taken now.
     fn find_and_try_lock(&mut self, file: FileId, index: PageIndex) -> Option<(FolioId, bool)> {
         let folio = self.file(file).mapping.find(index)?;
@@ -409,8 +320,22 @@ impl<E: Env> World<E> {
         }
         Some((folio, free))
     }
+    /// A write has the lock of a cached folio: where that counts as a use, it is one now.
+    pub(super) fn found_used(&mut self, folio: FolioId) {
+        if self.behaviours().first_access == FirstAccess::InitBeforeVisible {
+            self.mark_accessed(folio);
+        }
+    }
+    /// A write has the cached folio that holds a page.
+    pub(super) fn found(&mut self, folio: FolioId, index: PageIndex, flags: WriteFlags) {
+        if !flags.dontcache {
+            self.lower(folio, FolioFlags::DROPBEHIND);
+        }
+        let order = u64::from(self.folios.at(folio).order.get());
+        self.step(Rule::FolioFound, [index.get(), order, 0, 0]);
+    }
     /// Into how large pieces a write is cut.
-    fn write_chunk(&self, file: FileId) -> Bytes {
+    pub(super) fn write_chunk(&self, file: FileId) -> Bytes {
         let geometry = self.geometry();
         let memory = self.has_memory_only(file);
         match self.behaviours().write_chunk {
@@ -465,7 +390,7 @@ impl<E: Env> World<E> {
     }
     /// What must be looked at before a write may copy: the write inside the folio and the blocks it
     /// touches; none if nothing must.
-    fn edges_of(
+    pub(super) fn edges_of(
         &mut self,
         folio: FolioId,
         pos: Pos,
@@ -573,7 +498,7 @@ impl<E: Env> World<E> {
         true
     }
     /// `i_size` follows what was written, before the folio is unlocked.
-    fn grow(&mut self, file: FileId, end: Pos) {
+    pub(super) fn grow(&mut self, file: FileId, end: Pos) {
         let size = self.file(file).size;
         if end > size {
             self.set_size(file, end);
