@@ -242,7 +242,8 @@ impl Extents {
     pub fn is_valid(&self, iomap: &Iomap) -> bool {
         iomap.cookie == self.cookie(iomap.shared)
     }
-    /// Gives back what a write reserved and did not fill (`xfs_buffered_write_delalloc_punch`).
+    /// Gives back what a write reserved for itself and did not fill; what was reserved beyond that
+    /// stays (`xfs_buffered_write_iomap_end`).
     pub fn end(
         &mut self,
         mapping: &Mapping,
@@ -251,10 +252,8 @@ impl Extents {
         dirty: impl Fn(Pos) -> bool,
     ) -> Option<FileRange> {
         let iomap = &mapping.iomap;
-        if iomap.kind != MapType::Delalloc
-            || !iomap.new
-            || used >= asked.end().min(iomap.range.end())
-        {
+        let asked = asked.intersect(iomap.range);
+        if iomap.kind != MapType::Delalloc || !iomap.new || used >= asked.end() {
             return None;
         }
         let start = if used > asked.start() {
@@ -262,7 +261,7 @@ impl Extents {
         } else {
             self.geometry.round_down_block(used)
         };
-        let rest = FileRange::between(start, iomap.range.end());
+        let rest = FileRange::between(start, self.geometry.round_up_block(asked.end()));
         let block = self.geometry.block_size();
         let fork = match &mut self.cow {
             Some(cow) if iomap.shared => cow.fork_mut(),

@@ -131,3 +131,28 @@ fn a_mapping_of_the_cow_fork_is_stale_after_a_change_of_either_fork() {
     fs.cow_mut().expect("it shares").fork_mut().clear(range(64 * KIB, 4096));
     assert!(!fs.is_valid(&shared) && fs.is_valid(&own));
 }
+
+#[test]
+fn a_failed_write_gives_back_what_it_asked_for_and_no_more() {
+    let mut fs = file(&[]);
+    fs.set_prealloc(Prealloc::Fixed(Bytes::kib(64)));
+    let asked = range(0, 10_000);
+    let mapping = fs.begin(asked, Intent::Write, Pos::ZERO);
+    assert_eq!(mapping.iomap.range, range(0, 64 * KIB));
+    // The first block was filled: two more were asked for, and the rest is there for later.
+    let released = fs.end(&mapping, asked, Pos::new(100), |_| false);
+    assert_eq!(released, Some(range(4096, 8192)));
+    let kind = |fs: &Extents, at| fs.map().lookup(Pos::new(at), Pos::new(at + 1)).kind;
+    assert_eq!([0, 4096, 8192, 12_288].map(|at| kind(&fs, at)), [Delalloc, Hole, Hole, Delalloc]);
+    // The same in the CoW fork, whose reservations are aligned pieces.
+    let mut fs = file(&[(0, 64 * KIB, 98_304)]);
+    fs.set_shared(range(0, 64 * KIB), true);
+    fs.set_cow_hint(Bytes::new(16 * KIB));
+    let asked = range(4096, 4096);
+    let mapping = fs.begin(asked, Intent::Write, Pos::new(64 * KIB));
+    assert_eq!(mapping.iomap.range, range(0, 16 * KIB));
+    assert_eq!(fs.end(&mapping, asked, asked.start(), |_| false), Some(asked));
+    let cow = fs.cow().map(CowFork::fork).expect("it shares");
+    let held: Vec<u64> = cow.iter().map(|(at, extent)| at.get() + extent.len.get()).collect();
+    assert_eq!(held, [1, 4]);
+}
