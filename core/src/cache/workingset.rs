@@ -92,7 +92,8 @@ impl<E: Env> World<E> {
         self.file(file).shadows.range(..end).next_back().map(|(start, shadow)| (*start, *shadow))
     }
     /// A folio is read again: if what was evicted and activated since would have fitted beside the
-    /// active folios, it should never have gone, and is active at once (`workingset_refault`).
+    /// active folios, it should never have gone, and is active at once; one that was active before
+    /// belongs to the workingset again (`workingset_refault`).
     pub(super) fn refault(&mut self, id: FolioId, shadow: Shadow) {
         let distance = self.lru.age.saturating_sub(shadow.age);
         let active = self.lru.pages(Which::Active);
@@ -101,7 +102,9 @@ impl<E: Env> World<E> {
         if recent {
             self.raise(id, FolioFlags::ACTIVE);
             self.lru.age += self.folios.at(id).order.pages();
-            self.raise(id, FolioFlags::WORKINGSET);
+            if shadow.workingset {
+                self.raise(id, FolioFlags::WORKINGSET);
+            }
         }
         let index = self.folios.at(id).index.get();
         let rule = if recent { Rule::RefaultActivates } else { Rule::RefaultTooLate };
