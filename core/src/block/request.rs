@@ -2,7 +2,7 @@
 //! there.
 
 use super::bio::{Bio, BioHead};
-use crate::units::{Bytes, DevAddr, RequestId, TaskId};
+use crate::units::{BioId, Bytes, DevAddr, RequestId, TaskId};
 
 /// How far a request has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,7 +73,7 @@ pub(crate) struct RequestEntry {
     /// Pieces of memory that the device would be told of.
     pub(crate) segments: u64,
     /// In the order of their addresses.
-    pub(crate) bios: Vec<crate::units::BioId>,
+    pub(crate) bios: Vec<BioId>,
     /// How many of them have not ended.
     pub(crate) left: usize,
     pub(crate) task: TaskId,

@@ -163,7 +163,8 @@ impl<E: Env> World<E> {
             && let Some(open) = fill.open.take()
         {
             self.send_read(fill, open.id, BioEnd::MappingEnds);
-            // As the reviewer put it: the folio is in no bio any more (`cur_folio_in_bio`).
+            // The folio is in no bio any more (`cur_folio_in_bio`): what was sent of it is
+            // forgotten, so that the end of the folio may end its read too early.
             if submission == ReadSubmission::BoundaryFlag && !self.counts_whole_folios() {
                 fill.submitted = Bytes::ZERO;
             }

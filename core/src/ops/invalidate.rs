@@ -9,6 +9,7 @@ use crate::engine::Cx;
 use crate::trace::rule::Rule;
 use crate::units::{Bytes, FileId, FileRange, FolioId, Offset, PageIndex, Pages};
 use crate::world::{Env, World};
+use crate::writeback::wait_writeback;
 
 /// A folio that reached out of the range.
 struct Cut {
@@ -63,13 +64,7 @@ async fn lock_idle<E: Env>(cx: &Cx<'_, E>, file: FileId, index: PageIndex, folio
     if !lock_folio(cx, file, index, folio).await {
         return false;
     }
-    if cx.with(|world| world.has(folio, FolioFlags::WRITEBACK)) {
-        cx.with(|world| {
-            let pos = world.folio_pos(folio).get();
-            world.step(Rule::WaitsForWriteback, [pos, 0, 0, 0]);
-        });
-        cx.wait(|world| (!world.has(folio, FolioFlags::WRITEBACK)).then_some(())).await;
-    }
+    wait_writeback(cx, folio).await;
     true
 }
 

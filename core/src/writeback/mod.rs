@@ -130,6 +130,12 @@ async fn ready_to_write<E: Env>(cx: &Cx<'_, E>, walk: &Walk, folio: FolioId) -> 
         cx.with(|world| world.unlock(folio));
         return false;
     }
+    wait_writeback(cx, folio).await;
+    true
+}
+
+/// Waits until a folio is not under writeback (`folio_wait_writeback`).
+pub(crate) async fn wait_writeback<E: Env>(cx: &Cx<'_, E>, folio: FolioId) {
     if cx.with(|world| world.has(folio, FolioFlags::WRITEBACK)) {
         cx.with(|world| {
             let pos = world.folio_pos(folio).get();
@@ -137,7 +143,6 @@ async fn ready_to_write<E: Env>(cx: &Cx<'_, E>, walk: &Walk, folio: FolioId) -> 
         });
         cx.wait(|world| (!world.has(folio, FolioFlags::WRITEBACK)).then_some(())).await;
     }
-    true
 }
 
 impl<E: Env> World<E> {
