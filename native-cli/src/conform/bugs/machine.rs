@@ -26,7 +26,9 @@ use folioscope_core::geometry::Geometry;
 use folioscope_core::iomap::MapType;
 use folioscope_core::ops::readahead::ReadaheadLimits;
 use folioscope_core::trace::timeline::Recording;
-use folioscope_core::units::{Bytes, DevAddr, FileId, FileRange, Offset, Order, PageIndex, Pos};
+use folioscope_core::units::{
+    Bytes, DevAddr, FileId, FileRange, MAX_POS, Offset, Order, PageIndex, Pos,
+};
 use folioscope_core::world::{Config, Env};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -92,7 +94,7 @@ pub(super) const fn map_type(kind: ExtentKind) -> MapType {
 
 /// `[off, off + len)` of a file.
 pub(super) fn range_of(off: u64, len: u64) -> FileRange {
-    let end = off.saturating_add(len).min(folioscope_core::units::MAX_POS);
+    let end = off.saturating_add(len).min(MAX_POS);
     FileRange::between(Pos::new(off.min(end)), Pos::new(end))
 }
 
@@ -266,11 +268,11 @@ impl Machine {
     pub(super) fn crash(&mut self) {
         self.follow();
         self.port.borrow_mut().crash();
-        let (size, _) = self.sizes();
-        let disk_size = self.sizes().1;
+        let (_, disk_size) = self.sizes();
+        let whole = range_of(0, MAX_POS);
         let provider = self.engine.with_provider(FILE, |provider| {
-            provider.cancel_shared(range_of(0, size.max(1 << 50)), &[]);
-            provider.discard(range_of(0, size.max(1 << 50)));
+            provider.cancel_shared(whole, &[]);
+            provider.discard(whole);
             provider.clone()
         });
         // Space that was given out stays given out.

@@ -155,12 +155,14 @@ pub(super) fn perform<'a>(
 /// Operations that never wait.
 #[allow(clippy::wildcard_enum_match_arm, reason = "all others are not the engine's")]
 fn at_once(engine: Rc<Engine<Traced>>, op: &Op, task: TaskId) -> Option<Running<'_>> {
-    let bits = |folio_off: &u64, off: &u64, len: &u64, change| {
-        let (at, range) = (Pos::new(*folio_off), (*off, *len));
-        let engine = Rc::clone(&engine);
-        move || engine.change_bits(FILE, at, range, change)
-    };
     let zero = Got { ret: Some(Ok(0)), ..Got::default() };
+    let bits = |folio: &u64, part: (u64, u64), change| -> Running<'_> {
+        let (engine, zero, at) = (Rc::clone(&engine), zero.clone(), Pos::new(*folio));
+        Box::pin(async move {
+            engine.change_bits(FILE, at, part, change);
+            zero
+        })
+    };
     Some(match &op.act {
         Act::Evict { off, len } => Box::pin(async move {
             let whole = range_of(0, MAX_POS);
@@ -176,25 +178,13 @@ fn at_once(engine: Rc<Engine<Traced>>, op: &Op, task: TaskId) -> Option<Running<
             zero
         }),
         Act::SetDirtyRange { folio_off, off, len } => {
-            let change = bits(folio_off, off, len, BitChange::SetDirty);
-            Box::pin(async move {
-                change();
-                zero
-            })
+            bits(folio_off, (*off, *len), BitChange::SetDirty)
         }
         Act::ClearDirtyRange { folio_off, off, len } => {
-            let change = bits(folio_off, off, len, BitChange::ClearDirty);
-            Box::pin(async move {
-                change();
-                zero
-            })
+            bits(folio_off, (*off, *len), BitChange::ClearDirty)
         }
         Act::SetUptodateRange { folio_off, off, len } => {
-            let change = bits(folio_off, off, len, BitChange::SetUptodate);
-            Box::pin(async move {
-                change();
-                zero
-            })
+            bits(folio_off, (*off, *len), BitChange::SetUptodate)
         }
         _ => return None,
     })

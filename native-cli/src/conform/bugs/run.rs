@@ -48,7 +48,11 @@ pub(super) struct Shown {
 fn reshape(model: &mut Vec<u8>, mode: FallocateMode, off: usize, len: usize) {
     let end = off.saturating_add(len);
     match mode {
-        FallocateMode::Alloc | FallocateMode::Zero if model.len() < end => model.resize(end, 0),
+        FallocateMode::Alloc | FallocateMode::Unshare | FallocateMode::Zero
+            if model.len() < end =>
+        {
+            model.resize(end, 0);
+        }
         FallocateMode::Insert => {
             let at = off.min(model.len());
             model.splice(at..at, std::iter::repeat_n(0, len));
@@ -124,8 +128,8 @@ impl Shown {
         self.got[at] = Got { ret: Some(Err("hangs".to_owned())), ..Got::default() };
         self.after.truncate(at);
     }
-    #[allow(clippy::wildcard_enum_match_arm, reason = "all others change no byte")]
     /// A plain array of bytes that does what the operations say.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "all others change no byte")]
     fn compare_with_model(&mut self, model: &mut Vec<u8>, op: &Op, got: &Got) {
         let Some(Ok(ret)) = got.ret else { return };
         let done = ret.cast_unsigned();

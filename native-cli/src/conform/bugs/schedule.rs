@@ -68,6 +68,9 @@ pub(super) fn run(shown: &mut Shown, scenario: &Scenario, model: &mut Vec<u8>) {
             let until = shown.aim(task.id, step);
             shown.run_task(scenario, task, until, model);
             shown.machine.engine.hold_at(None);
+            if shown.hangs {
+                return;
+            }
         }
         let now = super::snapshot::snapshot(&shown.machine);
         shown.at_step.push(now);
@@ -81,6 +84,9 @@ pub(super) fn run(shown: &mut Shown, scenario: &Scenario, model: &mut Vec<u8>) {
             let mut moved = false;
             for task in group.iter_mut() {
                 moved |= shown.run_task(scenario, task, Until::Held, model);
+                if shown.hangs {
+                    return;
+                }
             }
             if !moved {
                 let stuck = group.iter().find_map(|task| task.running.as_ref().map(|run| run.0));
