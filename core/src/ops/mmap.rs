@@ -199,6 +199,9 @@ async fn fault<E: Env>(cx: &Cx<'_, E>, file: FileId, index: PageIndex) -> Result
     let mut missed = false;
     loop {
         let Some(folio) = cx.with(|world| world.file(file).mapping.find(index)) else {
+            if cx.with(|world| world.is_beyond(file, index)) {
+                return Err(Errno::Fault);
+            }
             if missed || cx.with(|world| world.reads_alone()) {
                 let pos = cx.with(|world| world.geometry().page_pos(index));
                 create_and_read(cx, file, pos).await?;
