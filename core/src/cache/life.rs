@@ -131,8 +131,8 @@ impl<E: Env> World<E> {
         self.step(Rule::FolioRemoved, [pos.get(), 0, 0, 0]);
     }
 
-    /// Gives a folio block state if it has more than one block and none yet (`ifs_alloc`). Without a
-    /// device there are no blocks.
+    /// Gives a folio block state if it has more than one block and none yet (`ifs_alloc`). Without
+    /// a device there are no blocks.
     pub(crate) fn ensure_state(&mut self, id: FolioId) {
         let blocks = self.folio_blocks(id);
         if blocks <= 1 || self.folios.at(id).ifs != NO_IFS || self.is_in_memory_only(id) {

@@ -3,7 +3,7 @@
 //! Numbers are those of ARCHITECTURE.md. Most are checked where the code relies on them
 //! (`World::require`); [`World::broken_invariants`] looks at the whole state between operations.
 
-use crate::behaviour::{ClearRounding, WritePending};
+use crate::behaviour::{ClearRounding, ReadPending, WritePending};
 use crate::cache::folio::FolioFlags;
 use crate::units::{FolioId, Pos};
 use crate::world::{Env, World};
@@ -21,6 +21,7 @@ pub const INVARIANTS: &[(u8, &str)] = &[
     (10, "a mapping begins at or before the position it was asked for"),
     (11, "a mapping is not empty"),
     (12, "a mapping reaches beyond the position it was asked for"),
+    (17, "a folio is uptodate when bytes that live with the inode are written through it"),
     (20, "a folio is locked while its writeback is set up"),
     (21, "a folio is clean while its writeback is set up"),
     (22, "a folio does not enter writeback twice"),
@@ -56,8 +57,11 @@ impl<E: Env> World<E> {
                 check(6, !dirty || uptodate);
                 continue;
             };
-            let settled = state.read_pending.is_zero();
-            check(4, !settled || state.uptodate.all() == uptodate);
+            if state.read_pending.is_zero() {
+                check(3, state.uptodate.all() == uptodate);
+            } else if self.behaviours().read_pending == ReadPending::FolioSize {
+                check(4, !uptodate);
+            }
             let beyond = pos >= self.file(folio.file()).size;
             if self.tracks_blocks() {
                 // Before 6.9 a folio that could not be mapped keeps its bits; and where a cut

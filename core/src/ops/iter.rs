@@ -101,7 +101,8 @@ impl<E: Env> World<E> {
         }
         got
     }
-    /// Tells the file system how far a mapping was used.
+    /// Tells the file system how far a mapping was used, of what it could be used for
+    /// (`iomap_iter`, which calls `iomap_end`).
     pub(super) fn end_mapping(
         &mut self,
         file: FileId,
@@ -109,6 +110,8 @@ impl<E: Env> World<E> {
         asked: FileRange,
         used: Pos,
     ) {
+        let start = asked.start();
+        let asked = FileRange::between(start, start + mapping.left(start, asked.len()));
         let geometry = self.geometry();
         let by_block = self.tracks_blocks();
         let Self { files, folios, states, .. } = self;

@@ -199,6 +199,9 @@ async fn fault<E: Env>(cx: &Cx<'_, E>, file: FileId, index: PageIndex) -> Result
     let mut missed = false;
     loop {
         let Some(folio) = cx.with(|world| world.file(file).mapping.find(index)) else {
+            if cx.with(|world| world.is_beyond(file, index)) {
+                return Err(Errno::Fault);
+            }
             if cx.with(|world| world.has_memory_only(file)) {
                 cx.with(|world| world.memory_fault(file, index))?;
             } else if missed || cx.with(|world| world.reads_alone()) {

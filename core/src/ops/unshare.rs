@@ -26,12 +26,15 @@ pub(crate) async fn unshare<E: Env>(
             at = end;
             continue;
         }
+        let mut begun = Ok(None);
         while at < end {
-            let begun = unshare_begin(cx, file, &mapping, at, end.since(at)).await?;
+            begun = unshare_begin(cx, file, &mapping, at, end.since(at)).await;
             // None: the mapping is stale.
-            let Some(folio) = begun else { break };
+            let Ok(Some(folio)) = begun else { break };
             at += cx.with(|world| world.dirty_as_it_is(folio, FileRange::between(at, end)));
         }
+        cx.with(|world| world.end_mapping(file, &mapping, rest, at));
+        begun?;
     }
     Ok(())
 }

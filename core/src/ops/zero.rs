@@ -74,14 +74,17 @@ async fn zero_mappings<E: Env>(
             at = part.end();
             continue;
         }
+        let mut begun = Ok(None);
         while at < part.end() {
             let left = part.end().since(at);
-            let begun = write_begin(cx, file, &mapping, at, (left, WriteFlags::default())).await?;
+            begun = write_begin(cx, file, &mapping, at, (left, WriteFlags::default())).await;
             // None: the mapping is stale.
-            let Some(folio) = begun else { break };
+            let Ok(Some(folio)) = begun else { break };
             at += cx.with(|world| world.zero_in_folio(folio, FileRange::between(at, part.end())));
             zeroed = true;
         }
+        cx.with(|world| world.end_mapping(file, &mapping, rest, at));
+        begun?;
     }
     Ok(zeroed)
 }
