@@ -71,6 +71,7 @@ impl<E: Env> Cx<'_, E> {
     pub(crate) async fn wait<T>(&self, mut ready: impl FnMut(&mut World<E>) -> Option<T>) -> T {
         poll_fn(|_| {
             self.with(|world| {
+                world.run_workers();
                 let got = ready(world);
                 match got {
                     Some(_) => self.engine.advance(),
@@ -160,6 +161,11 @@ impl<E: Env> Engine<E> {
         let task = world.caller.task;
         world.caller = Caller { task, op: None, context: Context::Softirq };
         world.end_request(request, result);
+    }
+    /// Lets the workers do what completed bios left to them. They also run whenever an operation
+    /// begins or waits, so that only a host that looks at the world in between needs it.
+    pub fn run_workers(&self) {
+        self.world.borrow_mut().run_workers();
     }
     /// A flush or a change of the target's size ended.
     pub fn handle_flush_end(&self, flush: FlushId, result: Result<(), Errno>) {
@@ -328,6 +334,7 @@ impl<E: Env> Engine<E> {
         let op = OpId::new(world.next_op);
         world.next_op += 1;
         let caller = Caller { task, op: Some(op), context: Context::Task };
+        world.run_workers();
         world.caller = caller;
         world.retire(task);
         world.start_op(op, kind, file, pos, len);
@@ -419,6 +426,7 @@ pub fn settle<E: Env>(engine: &Engine<E>, host: &mut impl Host<E>) {
             host.start(engine, effect);
         }
         if !host.wait(engine) {
+            engine.run_workers();
             return;
         }
     }

@@ -175,6 +175,8 @@ pub struct World<E: Env> {
     pub(crate) faults: Faults,
     pub(crate) folio_policy: FolioPolicy,
     pub(crate) lru: Lru,
+    /// Bios whose completion waits for the worker of their file.
+    pub(crate) deferred: Vec<BioId>,
     pub(crate) at_submit: Option<AtSubmit<E::Frames>>,
     /// A broken invariant is counted and shown and stops nothing, whatever the build.
     pub(crate) keep_going: bool,
@@ -208,6 +210,7 @@ impl<E: Env> World<E> {
             faults: Faults::default(),
             folio_policy: FolioPolicy::Kernel,
             lru: Lru::default(),
+            deferred: Vec::new(),
             at_submit: None,
             keep_going: false,
             sink,

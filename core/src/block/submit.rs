@@ -167,6 +167,7 @@ impl<E: Env> World<E> {
                 let caller = self.caller;
                 self.caller = Caller { op: None, context: Context::Softirq, ..caller };
                 self.end_bio(id, result);
+                self.run_workers();
                 self.caller = caller;
                 return;
             }
@@ -219,13 +220,8 @@ impl<E: Env> World<E> {
                 }
             }
             Purpose::Ioend => {
-                let context = if deferred { Context::Worker } else { Context::Softirq };
-                self.in_context(context, |world| {
-                    world.end_ioend(id, result);
-                    for seg in &segs {
-                        world.end_folio_piece(seg);
-                    }
-                });
+                self.ioend_ended(id, deferred);
+                return;
             }
         }
         // A trace keeps it until its task goes on; a waiting reader takes it itself.
@@ -260,7 +256,7 @@ impl<E: Env> World<E> {
         self.step(Rule::ReadEnds, [pos.get(), uptodate, 0, 0]);
     }
     /// Bytes of a folio's writeback ended (`iomap_finish_folio_write`).
-    fn end_folio_piece(&mut self, seg: &BioSeg) {
+    pub(crate) fn end_folio_piece(&mut self, seg: &BioSeg) {
         let blocks = self.blocks_touched(seg.offset, seg.len);
         self.set_blocks(seg.folio, Half::Waste, blocks, false);
         self.write_bytes_done(seg.folio, seg.len);

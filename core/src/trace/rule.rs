@@ -124,6 +124,8 @@ rules! {
     WritebackEnds = 32, Function, "folio_end_writeback", "the last bytes of the folio at {0x} are on the device: writeback ends";
     /// Unwritten blocks became written ones.
     Converted = 33, Function, "xfs_iomap_write_unwritten", "{1b} at {0x}: unwritten becomes written";
+    /// Completed ioends became one.
+    IoendsMerged = 164, Function, "iomap_ioend_try_merge", "{2} completed bios follow each other: the {1b} at {0x} are recorded as one";
     /// New blocks took the place of shared ones.
     Remapped = 161, Function, "xfs_reflink_end_cow", "{1b} at {0x}: the new blocks take the place of the shared ones";
     /// `disk_size` moved.

@@ -1,5 +1,6 @@
 //! Ioends: runs of file bytes in writeback, one bio each (`iomap_add_to_ioend`).
 
+use super::merge::CompletedIoend;
 use super::{Ctx, SyncMode};
 use crate::behaviour::{IoSizeClamp, WritePending};
 use crate::block::bio::{BioEnd, BioHead, BioOp, MAX_BYTES, MAX_VECS};
@@ -256,12 +257,10 @@ impl<E: Env> World<E> {
     }
     /// The bytes of an ioend are on the device: blocks are converted, then the recorded size moves,
     /// and only then the folios leave writeback (`xfs_end_ioend`).
-    pub(crate) fn end_ioend(&mut self, id: BioId, result: Result<(), Errno>) {
-        let bio = &self.bio(id).bio;
-        let (file, pos, len, io_size) = (bio.head.file, bio.pos, bio.len, bio.io_size);
-        let (unwritten, shared) = (bio.head.unwritten, bio.head.shared);
+    pub(super) fn end_ioend(&mut self, file: FileId, ioend: &CompletedIoend) {
+        let CompletedIoend { pos, len, unwritten, shared, error, .. } = *ioend;
         let range = FileRange::between(pos, pos + len);
-        let result = match result {
+        let result = match error.map_or(Ok(()), Err) {
             Ok(()) if unwritten => match self.faults.fire(FaultPoint::ConvertUnwritten, range) {
                 Some((_, FaultEffect::Fails(errno))) => Err(errno),
                 Some((_, FaultEffect::Gives(_))) | None => Ok(()),
@@ -287,7 +286,7 @@ impl<E: Env> World<E> {
             self.step(Rule::Converted, [pos.get(), len.get(), 0, 0]);
         }
         let inode = self.file(file);
-        let (disk_size, end) = (inode.disk_size, (pos + io_size).min(inode.size));
+        let (disk_size, end) = (inode.disk_size, (pos + len).min(inode.size));
         if end > disk_size {
             self.set_disk_size(file, end);
             self.step(Rule::DiskSizeMoved, [disk_size.get(), end.get(), 0, 0]);

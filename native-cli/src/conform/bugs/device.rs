@@ -218,6 +218,7 @@ pub(super) fn complete_one<E: Env<Frames = HeapFrames>>(
         (flight.bio.id, flight.result)
     };
     engine.handle_bio_end(id, result);
+    engine.run_workers();
     true
 }
 

@@ -259,6 +259,9 @@ fn merge(scenario: &Scenario, machine: &Machine) -> Vec<CompletedIoend> {
         unwritten: done.flags.contains(&IoendFlag::Unwritten),
         shared: done.flags.contains(&IoendFlag::Shared),
         boundary: done.flags.contains(&IoendFlag::Boundary),
+        dontcache: false,
+        error: None,
+        bios: Vec::new(),
         private: done.private.clone(),
     });
     sort_and_merge(all.collect(), machine.behaviours())
