@@ -41,8 +41,9 @@ pub(super) fn check(out: &mut Findings, scenario: &Scenario, want: &Expected, sh
     }
     let block = scenario.bs.unwrap_or(4096);
     for (op, wanted) in want.after.iter().flatten() {
-        let at = if op == "end" { Some(end(shown)) } else { op.parse().ok() };
-        match at.and_then(|at| Some((at, shown.after.get(at)?))) {
+        let all = shown.got.len();
+        let at = if op == "end" { Some(all) } else { op.parse().ok().filter(|at| *at < all) };
+        match at.and_then(|at| Some((at.min(end(shown)), shown.after.get(at)?))) {
             Some((at, got)) => state::check(out, at, block, wanted, got),
             None => out.field("bug_after", 0, json!({ "op": op }), json!(null)),
         }

@@ -28,6 +28,7 @@ pub(super) struct Got {
 pub(super) struct Shown {
     pub(super) machine: Machine,
     pub(super) got: Vec<Got>,
+    /// State when each operation had ended, and the last one once more.
     pub(super) after: Vec<Snapshot>,
     pub(super) crashes: BTreeMap<String, (u64, Vec<u8>)>,
     pub(super) hangs: bool,
@@ -91,7 +92,7 @@ impl Shown {
     pub(super) fn run(&mut self, scenario: &Scenario) {
         let mut model = self.machine.file_bytes();
         self.got = vec![Got::default(); scenario.ops.len()];
-        self.after = vec![snapshot(&self.machine); scenario.ops.len()];
+        self.after = vec![snapshot(&self.machine); scenario.ops.len() + 1];
         if !scenario.schedule.is_empty() {
             return super::schedule::run(self, scenario, &mut model);
         }
@@ -120,7 +121,13 @@ impl Shown {
         self.compare_with_model(model, op, &got);
         self.got[at] = got;
         let now = snapshot(&self.machine);
-        self.after[at..].fill(now);
+        let Self { after, got, .. } = self;
+        for (of, after) in after.iter_mut().enumerate().skip(at) {
+            // Of several tasks a later operation may have ended before.
+            if of == at || got.get(of).is_none_or(|got| got.ret.is_none()) {
+                after.clone_from(&now);
+            }
+        }
     }
     /// An operation never ends.
     pub(super) fn hang(&mut self, at: usize) {
