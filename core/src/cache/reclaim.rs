@@ -20,21 +20,20 @@ enum Fate {
 }
 
 impl<E: Env> World<E> {
-    /// Takes folios until `wanted` pages are free or as many folios were looked at as the lists
+    /// Takes folios until `wanted` pages are free or as many pages were looked at as the lists
     /// held (`shrink_lruvec`); the pages that are free now.
     pub(crate) fn reclaim(&mut self, wanted: Pages) -> Pages {
         self.lru_drain();
         let mut freed = Pages::ZERO;
         let listed = self.lru.pages(Which::Inactive) + self.lru.pages(Which::Active);
-        for _ in 0..listed.get() {
-            if freed >= wanted {
-                break;
-            }
+        let mut looked = Pages::ZERO;
+        while freed < wanted && looked < listed {
             if self.lru.pages(Which::Inactive) < self.lru.pages(Which::Active) {
                 self.shrink_active();
             }
             let Some(id) = self.lru.tail(Which::Inactive) else { break };
             let pages = self.folios.at(id).order.pages();
+            looked += pages;
             if self.look_at(id) {
                 freed += pages;
             }

@@ -119,7 +119,9 @@ fn preallocate<E: Env>(cx: &Cx<'_, E>, target: Target) -> Result<(), Errno> {
         let provider = &mut files[target.file.get() as usize].provider;
         let done = provider.preallocate(range, &mut config.space);
         world.note_extents(target.file);
-        world.step(Rule::SpacePreallocated, [range.start().get(), range.len().get(), 0, 0]);
+        if done.is_ok() {
+            world.step(Rule::SpacePreallocated, [range.start().get(), range.len().get(), 0, 0]);
+        }
         done
     })
 }

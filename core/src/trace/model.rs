@@ -42,10 +42,11 @@ pub struct FileState {
     cow: ExtentWords,
     shared: ExtentWords,
     /// What reclaimed folios left behind, by the block where they started.
-    shadows: Rows<u64>,
+    shadows: ExtentWords,
 }
 
-/// Extents by first block: bytes, and the word of state and place.
+/// Extents by first block: bytes, and the word of state and place. Shared stretches and shadows
+/// have the first word alone.
 type ExtentWords = BTreeMap<u32, (u64, u64)>;
 
 fn extents_of(words: &ExtentWords) -> impl Iterator<Item = (u32, Bytes, ExtentState, DevAddr)> {
@@ -313,7 +314,7 @@ impl Model {
             }
             DeltaKind::CowLen | DeltaKind::CowAt => self.swap_extent(delta, |file| &mut file.cow),
             DeltaKind::SharedLen => self.swap_extent(delta, |file| &mut file.shared),
-            DeltaKind::Shadow => self.swap_shadow(delta),
+            DeltaKind::Shadow => self.swap_extent(delta, |file| &mut file.shadows),
             DeltaKind::FolioPlace => self.place_folio(delta),
             DeltaKind::FolioPfn => self.swap_folio(delta, |folio| &mut folio.pfn),
             DeltaKind::FolioFlags => self.swap_folio(delta, |folio| &mut folio.flags),
@@ -380,16 +381,6 @@ impl Model {
         let done = swap(word, delta);
         if *extent == (0, 0) {
             extents.remove(&delta.aux);
-        }
-        done
-    }
-
-    fn swap_shadow(&mut self, delta: &Delta) -> Result<(), Mismatch> {
-        let shadows = &mut self.files.entry(delta.object, FileState::default).shadows;
-        let word = shadows.entry(delta.aux, || 0);
-        let done = swap(word, delta);
-        if *word == 0 {
-            shadows.remove(delta.aux);
         }
         done
     }
