@@ -47,15 +47,16 @@ struct Filling<'a> {
 
 /// Fills locked folios that follow each other: what has data is read, the rest zeroed; whoever does
 /// the last part of a folio unlocks it (`iomap_readahead`, `iomap_read_folio`). Readahead holds its
-/// requests back (`read_pages`).
+/// requests back (`read_pages`). Whether a mapping was refused.
 pub(crate) async fn read_batch<E: Env>(
     cx: &Cx<'_, E>,
     file: FileId,
     folios: &[FolioId],
     readahead: bool,
-) {
+) -> bool {
     let started = cx.with(|world| world.start_filling(file, folios, readahead));
-    let Some((mut fill, mut at, end)) = started else { return };
+    let Some((mut fill, mut at, end)) = started else { return false };
+    let mut refused = false;
     let plugged = readahead && cx.plug();
     while at < end {
         let rest = FileRange::between(at, end);
@@ -65,11 +66,16 @@ pub(crate) async fn read_batch<E: Env>(
             continue;
         }
         let Ok(mapping) = got else { break };
+        refused = cx.with(|world| world.splits_a_block(file, &mapping));
+        if refused {
+            break;
+        }
         at = fill_mapping(cx, &mut fill, &mapping, at, end).await;
     }
     cx.with(|world| world.finish_filling(&mut fill));
     tell_sent(cx, &mut fill).await;
     cx.unplug(plugged);
+    refused
 }
 
 /// Fills what one mapping covers; where it goes on.
@@ -120,6 +126,13 @@ async fn tell_sent<E: Env>(cx: &Cx<'_, E>, fill: &mut Filling<'_>) {
 }
 
 impl<E: Env> World<E> {
+    /// Whether a mapping ends inside a block and inside the file. No kernel looks; but a folio of
+    /// one block would then be read in pieces, and nobody counts them.
+    fn splits_a_block(&self, file: FileId, mapping: &Mapping) -> bool {
+        let end = mapping.iomap.range.end();
+        let aligned = self.geometry().round_up_block(end) == end;
+        mapping.iomap.kind == MapType::Mapped && end < self.file(file).size && !aligned
+    }
     /// Folios are locked to be filled; where that starts, and where it ends.
     fn start_filling<'a>(
         &mut self,

@@ -144,14 +144,19 @@ pub(crate) async fn create_and_read<E: Env>(
     fill_one(cx, file, folio).await
 }
 
-/// Fills a locked folio and waits for it; an error is the caller's (`filemap_read_folio`).
+/// Fills a locked folio and waits for it; an error is the caller's (`filemap_read_folio`). A
+/// mapping that is refused is told as it is.
 async fn fill_one<E: Env>(cx: &Cx<'_, E>, file: FileId, folio: FolioId) -> Result<(), Errno> {
     let index = cx.with(|world| world.folios.at(folio).index);
-    read_batch(cx, file, &[folio], false).await;
+    let refused = read_batch(cx, file, &[folio], false).await;
     cx.wait(|world| (!world.is_locked_at(file, index, folio)).then_some(())).await;
     cx.with(|world| {
         let here = world.file(file).mapping.find(index) == Some(folio);
-        if here && world.has(folio, FolioFlags::UPTODATE) { Ok(()) } else { Err(Errno::Io) }
+        match here && world.has(folio, FolioFlags::UPTODATE) {
+            true => Ok(()),
+            false if refused => Err(Errno::Inval),
+            false => Err(Errno::Io),
+        }
     })
 }
 

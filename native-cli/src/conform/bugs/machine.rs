@@ -21,9 +21,10 @@ use folioscope_core::frames::{FrameStore, HeapFrames};
 use folioscope_core::fs::cow::CowFork;
 use folioscope_core::fs::extents::Extents;
 use folioscope_core::fs::indirect::Indirect;
+use folioscope_core::fs::scripted::{Answer, Scripted};
 use folioscope_core::fs::{Fork, Manner, Provider, SpaceAllocator};
 use folioscope_core::geometry::Geometry;
-use folioscope_core::iomap::MapType;
+use folioscope_core::iomap::{Intent, Iomap, MapType, Mapping};
 use folioscope_core::ops::readahead::ReadaheadLimits;
 use folioscope_core::trace::timeline::Recording;
 use folioscope_core::units::{
@@ -31,6 +32,7 @@ use folioscope_core::units::{
 };
 use folioscope_core::world::{Config, Env};
 use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 pub(super) struct Traced;
@@ -142,7 +144,7 @@ impl Machine {
                 extents.reserve_cow(range_of(*off, *len));
             }
         }
-        for extent in &scenario.extents {
+        for extent in scenario.extents.iter().filter(|_| !scenario.sub_block_extents) {
             place(&mut extents, &mut disk, extent, (size, tail), geometry)?;
         }
         let (engine_faults, bio_faults) = faults_of(&scenario.faults)?;
@@ -167,6 +169,7 @@ impl Machine {
         };
         let disk_size = scenario.disk_size.unwrap_or(size);
         let provider = match fs {
+            _ if scenario.sub_block_extents => fine(scenario, geometry),
             Fs::Ext2 => Provider::Indirect(indirect(&extents, &scenario.metadata, geometry)?),
             Fs::Generic | Fs::Xfs | Fs::F2fs | Fs::Gfs2 | Fs::Zonefs | Fs::Blockdev | Fs::None => {
                 Provider::Extents(extents)
@@ -413,6 +416,20 @@ fn indirect(
         }
     }
     Ok(fs)
+}
+
+/// Answers that are finer than a block, in the order of the file; only reads ask for them.
+fn fine(scenario: &Scenario, geometry: Geometry) -> Provider {
+    let answer = |extent: &Extent| {
+        let range = range_of(extent.file_off, extent.len);
+        let addr = extent.dev_off.map(DevAddr::new);
+        let iomap = Iomap::plain(range, map_type(extent.kind), addr, 0);
+        let mapping = Mapping { iomap, srcmap: None };
+        Answer { intent: Some(Intent::Read), metadata: VecDeque::new(), mapping }
+    };
+    let mut fs = Scripted::new(geometry);
+    fs.expect(scenario.extents.iter().map(answer));
+    Provider::Scripted(fs)
 }
 
 /// Puts an extent of the start state into the list and its bytes onto the device.

@@ -110,7 +110,11 @@ fn key_missing(case: &RawCase, scenario: &Scenario) -> Option<&'static str> {
     let at_rest = |kind| matches!(kind, ExtentKind::Mapped | ExtentKind::Hole);
     let stripes = scenario.behaviours.as_ref().and_then(|all| all.stripe_alignment);
     let list = [
-        (scenario.sub_block_extents, "extents finer than a block"),
+        (
+            scenario.sub_block_extents
+                && scenario.ops.iter().any(|op| !matches!(op.act, Act::ReadFolio { .. })),
+            "extents finer than a block, for more than reading a folio",
+        ),
         (scenario.source_file.is_some(), "a second file"),
         (scenario.preallocation > 0, "preallocation"),
         (scenario.free_blocks.is_some(), "a limit of free blocks"),
