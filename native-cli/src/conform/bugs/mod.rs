@@ -10,6 +10,7 @@ mod perform;
 mod run;
 mod schedule;
 mod snapshot;
+mod start;
 mod state;
 mod watch;
 mod words;
