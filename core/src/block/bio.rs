@@ -1,7 +1,9 @@
 //! A bio: one I/O handed to the block layer, over pieces of folios that follow each other on the
 //! device.
 
-use crate::units::{BioId, Bytes, DevAddr, FileId, FolioId, Offset, Pages, Pfn, Pos, TaskId};
+use crate::units::{
+    BioId, Bytes, DevAddr, FileId, FileRange, FolioId, Offset, Pages, Pfn, Pos, TaskId,
+};
 
 /// Direction of a bio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -263,6 +265,10 @@ pub struct Bio {
 }
 
 impl Bio {
+    /// The bytes of the file that its whole blocks hold.
+    pub fn file_range(&self) -> FileRange {
+        FileRange::between(self.pos, self.pos + self.len)
+    }
     /// First device byte behind it.
     pub fn end(&self) -> DevAddr {
         self.addr + self.len

@@ -11,7 +11,7 @@ use crate::trace::delta::DeltaKind;
 use crate::trace::rule::Rule;
 use crate::trace::sink::Sink;
 use crate::trace::step::Context;
-use crate::units::{BioId, Bytes, DevAddr, FileRange, FolioId, Offset, Pos, RequestId, TaskId};
+use crate::units::{BioId, Bytes, DevAddr, FolioId, Offset, Pos, RequestId, TaskId};
 use crate::world::{BioEntry, Caller, Effect, Env, Purpose, World};
 
 impl<E: Env> World<E> {
@@ -147,7 +147,7 @@ impl<E: Env> World<E> {
         self.close_bio(id, end);
         let bio = self.bio(id).bio.clone();
         if bio.head.shared {
-            let range = FileRange::between(bio.pos, bio.pos + bio.len);
+            let range = bio.file_range();
             self.file_mut(bio.head.file).provider.send_shared(range);
             self.note_extents(bio.head.file);
         }

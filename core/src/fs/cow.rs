@@ -123,8 +123,8 @@ impl CowFork {
     }
     /// An ioend of `range` is sent: its blocks count as written from now on
     /// (`xfs_reflink_convert_cow`).
-    pub fn send(&mut self, range: FileRange) -> bool {
-        self.fork.convert(range)
+    pub fn send(&mut self, range: FileRange) {
+        self.fork.convert(range);
     }
     /// An ioend is complete: its new blocks take the place of the old ones
     /// (`xfs_reflink_end_cow`).

@@ -185,7 +185,7 @@ impl<E: Env> World<E> {
     }
     fn send_read(&mut self, fill: &mut Filling<'_>, id: BioId, why: BioEnd) {
         let bio = &self.bio(id).bio;
-        fill.sent = Some(FileRange::between(bio.pos, bio.pos + bio.len));
+        fill.sent = Some(bio.file_range());
         self.submit_bio(id, why);
     }
     /// After an error of the mapping, folios that were not begun leave the cache if they were
@@ -249,7 +249,7 @@ impl<E: Env> World<E> {
             return Filled::Zeroed(run);
         };
         if fill.submitted.is_zero() && self.counts_whole_folios() {
-            let pending = self.state(folio).map_or(Bytes::ZERO, |state| state.read_pending);
+            let pending = self.read_pending(folio);
             self.require(pending.is_zero(), 7, run.start());
             self.set_read_pending(folio, self.folio_size(folio));
         }
@@ -271,7 +271,7 @@ impl<E: Env> World<E> {
     fn end_filling(&mut self, folio: FolioId, submitted: Bytes) {
         let whole = self.folio_range(folio);
         if submitted.is_zero() {
-            let pending = self.state(folio).map_or(Bytes::ZERO, |state| state.read_pending);
+            let pending = self.read_pending(folio);
             self.require(pending.is_zero(), 8, whole.start());
             self.end_folio_read(folio);
         } else if self.counts_whole_folios()
@@ -281,6 +281,9 @@ impl<E: Env> World<E> {
             self.read_bytes_done(folio, whole.len() - submitted);
         }
     }
+    fn read_pending(&self, folio: FolioId) -> Bytes {
+        self.state(folio).map_or(Bytes::ZERO, |state| state.read_pending)
+    }
     /// Whether a folio's read begins with all its bytes pending, so that whoever fills it ends it.
     fn counts_whole_folios(&self) -> bool {
         self.behaviours().read_pending == ReadPending::FolioSize
@@ -289,7 +292,7 @@ impl<E: Env> World<E> {
     /// sent, which could be the last one otherwise. `joined`: the range made a piece of that bio
     /// longer.
     fn expect_read(&mut self, folio: FolioId, len: Bytes, joined: bool) {
-        let pending = self.state(folio).map_or(Bytes::ZERO, |state| state.read_pending);
+        let pending = self.read_pending(folio);
         match self.behaviours().read_pending {
             ReadPending::Segments if !joined => {
                 self.set_read_pending(folio, pending + Bytes::new(1));

@@ -17,6 +17,7 @@ use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
 use crate::units::{Bytes, DevAddr, FileId, FileRange, FolioId, Offset, Order, PageIndex, Pos};
 use crate::world::{Env, Purpose, World};
+use crate::writeback::wait_writeback;
 
 /// Writes `source` at `pos`: how many bytes were written, or the error that kept all from it.
 pub(crate) async fn pwrite<E: Env>(
@@ -202,11 +203,7 @@ pub(crate) async fn lock_folio<E: Env>(
 /// (`folio_wait_stable`).
 pub(crate) async fn wait_if_stable<E: Env>(cx: &Cx<'_, E>, folio: FolioId) {
     if cx.with(|world| world.must_stay_stable(folio)) {
-        cx.with(|world| {
-            let pos = world.folio_pos(folio).get();
-            world.step(Rule::WaitsForWriteback, [pos, 0, 0, 0]);
-        });
-        cx.wait(|world| (!world.must_stay_stable(folio)).then_some(())).await;
+        wait_writeback(cx, folio).await;
     }
 }
 

@@ -136,7 +136,7 @@ impl<E: Env> World<E> {
         if let Err(why) = joined {
             ctx.open = None;
             let bio = &self.bio(open).bio;
-            let range = FileRange::between(bio.pos, bio.pos + bio.len);
+            let range = bio.file_range();
             if self.behaviours().write_pending == WritePending::PerBlock {
                 ctx.queued.push((open, why));
                 return Err((why, None));

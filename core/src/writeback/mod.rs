@@ -109,7 +109,7 @@ pub(crate) async fn write_some<E: Env>(
 async fn send_ioend<E: Env>(cx: &Cx<'_, E>, id: BioId, why: BioEnd, result: Result<(), Errno>) {
     let range = cx.with(|world| {
         let bio = &world.bio(id).bio;
-        let range = FileRange::between(bio.pos, bio.pos + bio.len);
+        let range = bio.file_range();
         match result {
             Ok(()) => world.submit_bio(id, why),
             Err(errno) => world.fail_bio(id, errno),
