@@ -128,14 +128,35 @@ impl Timeline {
         self.position = at;
         true
     }
+    fn nearest_keyframe(&self, position: usize) -> &(usize, Model) {
+        let distance = |(at, _): &&(usize, Model)| at.abs_diff(position);
+        self.keyframes.iter().min_by_key(distance).expect("one at the start")
+    }
+    /// The state after `position` steps, or at the end, wherever the timeline stands.
+    pub fn model_at(&self, position: usize) -> Model {
+        let target = position.min(self.len());
+        if target == self.position {
+            return self.model.clone();
+        }
+        let (from, model) = self.nearest_keyframe(target);
+        let mut model = model.clone();
+        let fits = "the whole trace was checked when it was opened";
+        for at in *from..target {
+            let deltas = self.recording.deltas(at).iter();
+            deltas.for_each(|delta| model.apply(delta).expect(fits));
+        }
+        for at in (target..*from).rev() {
+            let deltas = self.recording.deltas(at).iter().rev();
+            deltas.for_each(|delta| model.apply(&delta.inverse()).expect(fits));
+        }
+        model
+    }
     /// Goes to the state after `position` steps, or to the end.
     pub fn seek(&mut self, position: usize) {
         let target = position.min(self.len());
-        let nearest = |(at, _): &&(usize, Model)| at.abs_diff(target);
-        let (from, model) = self.keyframes.iter().min_by_key(nearest).expect("one at the start");
+        let (from, model) = self.nearest_keyframe(target);
         if from.abs_diff(target) < self.position.abs_diff(target) {
-            self.position = *from;
-            self.model.clone_from(model);
+            (self.position, self.model) = (*from, model.clone());
         }
         while self.position < target {
             self.forward();

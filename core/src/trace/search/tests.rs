@@ -1,0 +1,122 @@
+use super::*;
+use crate::scenario::file::parse_scenario;
+use crate::scenario::run::run;
+use crate::trace::timeline::Recording;
+
+const SCENARIO: &str = r#"
+version = 0
+title = "two writes, each made durable"
+profile = "linux-6.18"
+[world]
+page_size = "4k"
+block_size = "4k"
+max_folio_order = 4
+[[file]]
+name = "a"
+size = "64k"
+[[op]]
+do = "pread"
+len = "64k"
+[[op]]
+do = "pwrite"
+at = "28k"
+len = "4k"
+then = "fsync"
+repeat = 3
+"#;
+
+fn timeline() -> Timeline {
+    let scenario = parse_scenario("s.toml", SCENARIO).expect("it is right");
+    let run = run(&scenario, &scenario.variants[0], Recording::default()).expect("it ends");
+    Timeline::new(run.header, run.sink).expect("a trace of ours")
+}
+
+fn all(timeline: &Timeline, query: &str, forward: bool) -> Vec<usize> {
+    let query = Query::parse(query).expect("it is right");
+    let mut from = if forward { 0 } else { timeline.len() };
+    let mut found = Vec::new();
+    while let Some(at) = query.find(timeline, from, forward) {
+        found.push(at);
+        from = at;
+    }
+    if !forward {
+        found.reverse();
+    }
+    found
+}
+
+/// What a query finds, by looking at the whole state after every step.
+fn plainly(timeline: &Timeline, holds: impl Fn(&Model) -> bool) -> Vec<usize> {
+    let states: Vec<bool> = (0..=timeline.len()).map(|at| holds(&timeline.model_at(at))).collect();
+    (1..states.len()).filter(|at| states[*at] && !states[at - 1]).collect()
+}
+
+#[test]
+fn a_state_is_found_where_it_begins_in_both_directions() {
+    let timeline = timeline();
+    let dirty = |model: &Model, at: u64| {
+        let mut folios = model.folios().map(|(_, folio)| folio);
+        folios.any(|folio| {
+            let base = folio.place().index.get();
+            let inside = base <= at && at < base + u64::from(folio.blocks());
+            inside && folio.is_dirty((at - base) as u32)
+        })
+    };
+    let wanted = plainly(&timeline, |model| dirty(model, 7));
+    assert!(!wanted.is_empty());
+    assert_eq!(all(&timeline, "block 7 dirty", true), wanted);
+    assert_eq!(all(&timeline, "blocks 7-7 dirty", false), wanted);
+    let count = |model: &Model| (0..16).filter(|at| dirty(model, *at)).count();
+    let some = plainly(&timeline, |model| count(model) > 0);
+    assert_eq!(all(&timeline, "dirty > 0", true), some);
+    assert_eq!(all(&timeline, "dirty>=4k and not dirty > 8 KiB", false), some);
+    let both = plainly(&timeline, |model| {
+        dirty(model, 7) && model.counters().get(crate::counters::Counter::Flushes) > 0
+    });
+    assert_eq!(all(&timeline, "block 7 dirty and device_flushes > 0", true), both);
+}
+
+#[test]
+fn bios_and_sizes_can_be_asked_for() {
+    let timeline = timeline();
+    assert_eq!(
+        all(&timeline, "any bio crosses 16k", true).len(),
+        all(&timeline, "any bio >= 8k", true).len()
+    );
+    assert!(all(&timeline, "any bio failed", true).is_empty());
+    assert_eq!(all(&timeline, "cached = 64k", true).len(), 1);
+    assert_eq!(all(&timeline, "i_size of file 0 = 65536", true).len(), 1);
+    assert_eq!(all(&timeline, "writeback > 0", true), all(&timeline, "writeback > 0", false));
+}
+
+#[test]
+fn text_is_found_in_functions_and_sentences() {
+    let timeline = timeline();
+    let found = all(&timeline, "SUBMIT_BIO", true);
+    assert!(!found.is_empty());
+    assert_eq!(found, all(&timeline, "submit_bio", false));
+    assert!(all(&timeline, "no such words", true).is_empty());
+}
+
+#[test]
+fn a_wrong_query_says_where_and_what_was_expected() {
+    let error = |text: &str| Query::parse(text).expect_err(text).to_string();
+    for (text, words) in [
+        ("", "column 1: there is nothing to look for"),
+        ("block 7 red", "column 9: `red` was found, expected one of clean, dirty"),
+        ("block 7", "column 8: the query ends here, expected one of clean"),
+        ("block 9-7 clean", "column 7: `9-7` was found, expected ascending"),
+        ("dirty > much", "column 9: `much` was found, expected a number"),
+        ("dirty > 1 MiB or x", "column 15: `or` was found, expected `and`"),
+        ("any bio crosses 0", "column 17: `0` was found, expected a size that is not 0"),
+        ("any bio flies", "column 9: `flies` was found"),
+        ("i_size of file 99 > 1", "column 16: `99` was found"),
+        ("block 7 of file 0 dirty and", "column 28: the query ends here"),
+    ] {
+        assert!(error(text).contains(words), "{text}: {}", error(text));
+    }
+    for text in ["blockage", "any folio", "dirty", "not"] {
+        assert!(matches!(Query::parse(text), Ok(Query::Text(_))), "{text}");
+    }
+    assert!(error(&"dirty > 1 and ".repeat(20)).contains("too long"));
+}
