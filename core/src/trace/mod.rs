@@ -9,7 +9,6 @@ pub mod model;
 mod place;
 mod rows;
 pub mod rule;
-pub mod search;
 pub mod sink;
 pub mod step;
 pub mod text;

@@ -83,7 +83,7 @@ impl Amount {
 /// A sum over all folios, kept up to date.
 pub(super) struct Sum {
     amount: Amount,
-    sum: u64,
+    total: u64,
     touched: Vec<u32>,
 }
 
@@ -94,10 +94,10 @@ impl Sum {
             return None;
         }
         let sum = model.folios().filter_map(|(_, folio)| amount.of_folio(model, folio)).sum();
-        Some(Self { amount, sum, touched: Vec::new() })
+        Some(Self { amount, total: sum, touched: Vec::new() })
     }
     pub(super) const fn get(&self) -> u64 {
-        self.sum
+        self.total
     }
     fn touched_sum(&self, model: &Model) -> u64 {
         let folios = self.touched.iter().filter_map(|id| model.folio(FolioId::new(*id)));
@@ -108,10 +108,10 @@ impl Sum {
         self.touched.extend(deltas.iter().filter(|one| of_folio(one.kind)).map(|one| one.object));
         self.touched.sort_unstable();
         self.touched.dedup();
-        self.sum -= self.touched_sum(model);
+        self.total -= self.touched_sum(model);
     }
     pub(super) fn after(&mut self, model: &Model, _: &[Delta]) {
-        self.sum += self.touched_sum(model);
+        self.total += self.touched_sum(model);
     }
 }
 

@@ -1,3 +1,5 @@
+//! Queries find what looking at every state finds.
+
 use super::*;
 use crate::scenario::file::parse_scenario;
 use crate::scenario::run::run;

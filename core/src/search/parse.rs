@@ -4,8 +4,8 @@
 //! query     = condition { "and" condition }  |  any other text
 //! condition = [ "not" ] ( blocks | amount | bio )
 //! blocks    = "block" N [ "-" M ] [ "of" "file" F ] STATE
-//! amount    = ( dirty | cached | writeback | folios | bios | requests | i_size | disk_size | a counter )
-//!             [ "of" "file" F ] ( > | >= | < | <= | = | != ) SIZE
+//! amount    = ( dirty | cached | writeback | folios | bios | requests
+//!             | i_size | disk_size | a counter ) [ "of" "file" F ] ( > | >= | < | <= | = | != ) SIZE
 //! bio       = "any" "bio" ( "crosses" SIZE | "failed" | comparison SIZE )
 //! ```
 
@@ -37,7 +37,7 @@ pub struct QueryError {
 
 /// The words of a query with the column of each.
 struct Words<'a> {
-    words: Vec<(usize, &'a str)>,
+    list: Vec<(usize, &'a str)>,
     at: usize,
     end: usize,
 }
@@ -64,10 +64,10 @@ impl<'a> Words<'a> {
         }
         let column = |at: usize| text[..at].chars().count() + 1;
         let words = words.into_iter().map(|(at, word)| (column(at), word)).collect();
-        Self { words, at: 0, end: column(text.len()) }
+        Self { list: words, at: 0, end: column(text.len()) }
     }
     fn peek(&self) -> Option<&'a str> {
-        self.words.get(self.at).map(|(_, word)| *word)
+        self.list.get(self.at).map(|(_, word)| *word)
     }
     fn next(&mut self) -> Option<&'a str> {
         let word = self.peek();
@@ -83,7 +83,7 @@ impl<'a> Words<'a> {
     fn wrong(&self, found: Option<&str>, wanted: &str) -> QueryError {
         let (column, message) = match found {
             Some(word) => {
-                (self.words[self.at - 1].0, format!("`{word}` was found, expected {wanted}"))
+                (self.list[self.at - 1].0, format!("`{word}` was found, expected {wanted}"))
             }
             None => (self.end, format!("the query ends here, expected {wanted}")),
         };
@@ -165,7 +165,7 @@ pub(super) fn query(text: &str) -> Result<Query, QueryError> {
 
 /// Whether the words begin like a condition: `block 7`, `any bio`, or an amount that is compared.
 fn asks_for_state(words: &Words<'_>) -> bool {
-    let word = |at: usize| words.words.get(at).map(|(_, word)| *word);
+    let word = |at: usize| words.list.get(at).map(|(_, word)| *word);
     let skip = usize::from(word(0) == Some("not"));
     let digit = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
     match (word(skip), word(skip + 1)) {
@@ -199,7 +199,7 @@ fn condition(words: &mut Words<'_>) -> Result<Condition, QueryError> {
                     words.next();
                     let every = words.size()?;
                     if every == 0 {
-                        let word = words.words[words.at - 1].1;
+                        let word = words.list[words.at - 1].1;
                         return Err(words.wrong(Some(word), "a size that is not 0"));
                     }
                     What::BioCrosses(Bytes::new(every))

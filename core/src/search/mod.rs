@@ -10,9 +10,9 @@ mod blocks;
 mod condition;
 mod parse;
 
-use super::delta::Delta;
-use super::model::Model;
-use super::timeline::Timeline;
+use crate::trace::delta::Delta;
+use crate::trace::model::Model;
+use crate::trace::timeline::Timeline;
 use condition::Watch;
 pub use parse::QueryError;
 
