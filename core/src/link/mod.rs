@@ -14,6 +14,7 @@ mod pack;
 mod words;
 
 use crate::scene::view::Lane;
+use crate::trace::address::Address;
 use crate::units::{FileId, FileRange};
 pub use pack::{MAX_FRAGMENT, MAX_PLAIN};
 use thiserror::Error;
@@ -41,24 +42,13 @@ pub struct Shared {
     /// Version of the engine that ran it.
     pub engine: String,
     /// Where in the run.
-    pub place: Place,
+    pub place: Address,
     /// How it is looked at.
     pub view: View,
     /// What each run gave when the link was made, in order.
     pub seen: Vec<Seen>,
     /// The scenario file.
     pub scenario: String,
-}
-
-/// A place in a run: after the `nth` step of a rule in an operation.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Place {
-    /// Operations that have started; 0 = before the first.
-    pub op: u32,
-    /// The rule of the step, by its code; 0 = before the first step of the operation.
-    pub rule: u16,
-    /// Which of its steps, from 1.
-    pub nth: u32,
 }
 
 /// How a picture is looked at.

@@ -1,6 +1,7 @@
 //! Links come back as they were, and bad ones get one sentence.
 
 use super::*;
+use crate::trace::rule::Rule;
 use crate::units::Pos;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,7 +11,7 @@ use proptest::prelude::*;
 fn shared() -> Shared {
     Shared {
         engine: "0.1.0".to_owned(),
-        place: Place { op: 3, rule: 21, nth: 2 },
+        place: Address { op: 3, rule: Rule::from_code(21), nth: 2 },
         view: View {
             file: FileId::new(1),
             range: Some(FileRange::between(Pos::new(4096), Pos::new(65_536))),

@@ -11,8 +11,10 @@
 //! version = 0 ...
 //! ```
 
-use super::{LinkError, Place, Seen, Shared, View};
+use super::{LinkError, Seen, Shared, View};
 use crate::scene::view::Lane;
+use crate::trace::address::Address;
+use crate::trace::rule::Rule;
 use crate::units::{FileId, FileRange, MAX_POS, Pos};
 use std::fmt::Write as _;
 
@@ -23,7 +25,7 @@ const MAX_RUNS: usize = 2;
 pub(super) fn write(shared: &Shared) -> String {
     let Shared { engine, place, view, seen, scenario } = shared;
     let mut out = format!("engine {engine}\n");
-    let _ = writeln!(out, "place {} {} {}", place.op, place.rule, place.nth);
+    let _ = writeln!(out, "place {} {} {}", place.op, place.rule.map_or(0, Rule::code), place.nth);
     let _ = writeln!(out, "file {}", view.file.get());
     if let Some(range) = view.range {
         let _ = writeln!(out, "range {} {}", range.start().get(), range.end().get());
@@ -44,7 +46,7 @@ pub(super) fn read(text: &str) -> Result<Shared, LinkError> {
         text.split_once("\n\n").ok_or(LinkError::Damaged("its scenario is missing"))?;
     let mut shared = Shared {
         engine: String::new(),
-        place: Place::default(),
+        place: Address::default(),
         view: View { file: FileId::new(0), range: None, lanes: Vec::new() },
         seen: Vec::new(),
         scenario: scenario.to_owned(),
@@ -65,7 +67,8 @@ fn read_line(shared: &mut Shared, line: &str) -> Option<()> {
             let op = u32::try_from(number()?).ok()?;
             let rule = u16::try_from(number()?).ok()?;
             let nth = u32::try_from(number()?).ok()?;
-            shared.place = Place { op, rule, nth };
+            let rule = if rule == 0 { None } else { Some(Rule::from_code(rule)?) };
+            shared.place = Address { op, rule, nth };
         }
         "file" => shared.view.file = FileId::new(u32::try_from(number()?).ok()?),
         "range" => {

@@ -1,6 +1,7 @@
 //! The trace: every step of a run with its reason and its changes, and everything that is derived
 //! from it alone: the model, the timeline, the wire format, the text.
 
+pub mod address;
 pub mod align;
 pub mod delta;
 pub mod header;

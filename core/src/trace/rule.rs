@@ -281,6 +281,10 @@ rules! {
 }
 
 impl Rule {
+    /// Whether an operation begins with a step of this rule.
+    pub const fn starts_op(self) -> bool {
+        matches!(self, Self::OpStarts | Self::SyncStarts)
+    }
     /// The sentence with its inputs filled in.
     pub fn sentence(self, args: [u64; 4]) -> String {
         let template = self.template();
