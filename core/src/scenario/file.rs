@@ -2,7 +2,9 @@
 //!
 //! Version 0 carries no promise. Every error names line, column and field.
 
-use super::raw::{self, Raw, RawDevice, RawOp, RawQueue, RawSize, RawWorld};
+pub use super::fields::ScenarioError;
+use super::fields::{Problem, RawSize, locate};
+use super::raw::{self, Raw, RawDevice, RawOp, RawQueue, RawWorld};
 use super::shape;
 use super::size::parse_size;
 use super::start::{Taken, build_files};
@@ -15,30 +17,10 @@ use crate::device::sim::Timing;
 use crate::geometry::Geometry;
 use crate::ops::readahead::ReadaheadLimits;
 use crate::units::{Bytes, FileId, FileRange, Nanos, Order, Pages, Pos};
-use std::ops::Range;
-use thiserror::Error;
 use toml::Spanned;
 
 /// Version that is read.
 pub const VERSION: i64 = 0;
-
-/// Why a scenario file cannot be used.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("{name}:{line}:{column}: {message}")]
-pub struct ScenarioError {
-    /// The file, as the caller named it.
-    pub name: String,
-    /// Line, from 1.
-    pub line: usize,
-    /// Column in characters, from 1.
-    pub column: usize,
-    /// What is wrong, what was expected, what to do.
-    pub message: String,
-}
-
-pub(super) type Place = Range<usize>;
-/// What is wrong, and where.
-pub(super) type Problem = (Place, String);
 
 /// Reads a scenario. `name` stands in front of errors.
 pub fn parse_scenario(name: &str, text: &str) -> Result<Scenario, ScenarioError> {
@@ -48,13 +30,6 @@ pub fn parse_scenario(name: &str, text: &str) -> Result<Scenario, ScenarioError>
     }
     let raw = raw::read(text).map_err(|problem| locate(name, text, &problem))?;
     build(&raw).map_err(|problem| locate(name, text, &problem))
-}
-
-fn locate(name: &str, text: &str, (place, message): &Problem) -> ScenarioError {
-    let before = &text[..text.floor_char_boundary(place.start.min(text.len()))];
-    let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
-    ScenarioError { name: name.to_owned(), line, column, message: message.clone() }
 }
 
 fn build(raw: &Raw) -> Result<Scenario, Problem> {

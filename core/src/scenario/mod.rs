@@ -1,5 +1,6 @@
 //! Scenarios: a world, files, and what is done to them; as a file people write, and as a run.
 
+pub(crate) mod fields;
 pub mod file;
 pub mod fio;
 pub mod fit;

@@ -4,12 +4,11 @@
 //! Read by hand and not by serde: the page carries this code, and derived readers of values with
 //! places are a third of its size.
 
-use super::file::Problem;
+use super::fields::{
+    Fields, Problem, RawSize, Span, Switches, boolean, integer, parse, size, string,
+};
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
-
-/// Switches by name.
-type Switches = Vec<(String, Spanned<String>)>;
+use toml::de::DeTable;
 
 pub(super) struct Raw {
     pub(super) version: Spanned<i64>,
@@ -84,15 +83,9 @@ pub(super) struct RawOp {
     pub(super) mode: Option<Spanned<String>>,
 }
 
-pub(super) enum RawSize {
-    Number(i64),
-    Text(String),
-}
-
 /// The tables of a file.
 pub(super) fn read(text: &str) -> Result<Raw, Problem> {
-    let root = DeTable::parse(text)
-        .map_err(|error| (error.span().unwrap_or(0..0), error.message().replace('\n', " ")))?;
+    let root = parse(text)?;
     let known = [
         "version", "title", "profile", "switches", "world", "device", "queue", "variant", "file",
         "op",
@@ -116,8 +109,6 @@ pub(super) fn read(text: &str) -> Result<Raw, Problem> {
 }
 
 const WORLD: [&str; 5] = ["page_size", "block_size", "max_folio_order", "readahead", "keep_going"];
-
-type Span = core::ops::Range<usize>;
 
 fn world_of(span: Span, table: &DeTable<'_>) -> Result<RawWorld, Problem> {
     let fields = Fields::new(span, table, &WORLD)?;
@@ -204,109 +195,4 @@ fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
         size: fields.may("size", size)?,
         mode: fields.may("mode", string)?,
     })
-}
-
-/// A table whose keys are all known.
-struct Fields<'a> {
-    span: Span,
-    table: &'a DeTable<'a>,
-}
-
-type Read<T> = fn(&DeValue<'_>) -> Result<T, &'static str>;
-
-impl<'a> Fields<'a> {
-    fn new(span: Span, table: &'a DeTable<'a>, known: &[&str]) -> Result<Self, Problem> {
-        let stranger = table.keys().find(|key| !known.contains(&key.get_ref().as_ref()));
-        if let Some(key) = stranger {
-            let list: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
-            let (name, list) = (key.get_ref(), list.join(", "));
-            return Err((key.span(), format!("unknown field `{name}`, expected one of {list}")));
-        }
-        Ok(Self { span, table })
-    }
-    fn missing(&self, name: &str) -> Problem {
-        (self.span.clone(), format!("missing field `{name}`"))
-    }
-    fn get(&self, name: &str) -> Option<&'a Spanned<DeValue<'a>>> {
-        self.table.get(name)
-    }
-    fn may<T>(&self, name: &str, read: Read<T>) -> Result<Option<Spanned<T>>, Problem> {
-        self.get(name).map(|value| spanned(name, value, read)).transpose()
-    }
-    fn need<T>(&self, name: &str, read: Read<T>) -> Result<Spanned<T>, Problem> {
-        self.may(name, read)?.ok_or_else(|| self.missing(name))
-    }
-    fn table(&self, name: &str) -> Result<Option<(Span, &'a DeTable<'a>)>, Problem> {
-        let table = |value| inner(name, value);
-        self.get(name).map(table).transpose()
-    }
-    /// The tables of an array, such as `[[op]]`.
-    fn list<T>(
-        &self,
-        name: &str,
-        read: fn(Span, &DeTable<'_>) -> Result<T, Problem>,
-    ) -> Result<Vec<Spanned<T>>, Problem> {
-        let Some(value) = self.get(name) else { return Ok(Vec::new()) };
-        let Some(all) = value.get_ref().as_array() else {
-            return Err(wrong(name, value, "an array of tables"));
-        };
-        let each = all.iter().map(|entry| {
-            let (span, table) = inner(name, entry)?;
-            Ok(Spanned::new(span.clone(), read(span, table)?))
-        });
-        each.collect()
-    }
-    fn switches(&self) -> Result<Switches, Problem> {
-        let Some((_, table)) = self.table("switches")? else { return Ok(Vec::new()) };
-        let each = table.iter().map(|(key, value)| {
-            let name = key.get_ref().to_string();
-            let value = spanned(&name, value, string)?;
-            Ok((name, value))
-        });
-        each.collect()
-    }
-}
-
-fn inner<'a>(
-    name: &str,
-    value: &'a Spanned<DeValue<'a>>,
-) -> Result<(Span, &'a DeTable<'a>), Problem> {
-    let table = value.get_ref().as_table().ok_or_else(|| wrong(name, value, "a table"))?;
-    Ok((value.span(), table))
-}
-
-fn spanned<T>(
-    name: &str,
-    value: &Spanned<DeValue<'_>>,
-    read: Read<T>,
-) -> Result<Spanned<T>, Problem> {
-    let got = read(value.get_ref()).map_err(|expected| wrong(name, value, expected))?;
-    Ok(Spanned::new(value.span(), got))
-}
-
-fn wrong(name: &str, value: &Spanned<DeValue<'_>>, expected: &str) -> Problem {
-    let found = value.get_ref().type_str();
-    (value.span(), format!("{name} is a value of type {found}: expected {expected}"))
-}
-
-fn string(value: &DeValue<'_>) -> Result<String, &'static str> {
-    value.as_str().map(str::to_owned).ok_or("a string")
-}
-
-fn boolean(value: &DeValue<'_>) -> Result<bool, &'static str> {
-    value.as_bool().ok_or("true or false")
-}
-
-fn integer(value: &DeValue<'_>) -> Result<i64, &'static str> {
-    let number = value.as_integer().ok_or("an integer")?;
-    i64::from_str_radix(number.as_str(), number.radix()).map_err(|_| "an integer of 64 bits")
-}
-
-fn size(value: &DeValue<'_>) -> Result<RawSize, &'static str> {
-    match value.as_str() {
-        Some(text) => Ok(RawSize::Text(text.to_owned())),
-        None => integer(value)
-            .map(RawSize::Number)
-            .map_err(|_| "a size such as 4096, \"64k\" or \"2 MiB\""),
-    }
 }

@@ -1,7 +1,8 @@
 //! Operations of a scenario file that are no plain reads, writes and syncs: accesses through a
 //! mapping, syncs of a range, changes of size and extents, seeks.
 
-use super::file::{Problem, size};
+use super::fields::Problem;
+use super::file::size;
 use super::raw::RawOp;
 use super::{Action, MAX_FILE};
 use crate::ops::fallocate::FallocMode;

@@ -1,7 +1,8 @@
 //! The files of a scenario at its start: what they hold, and where it lies on the device.
 
-use super::file::{Place, Problem, number, size};
-use super::raw::{Raw, RawExtent, RawFile, RawSize};
+use super::fields::{Problem, RawSize, Span};
+use super::file::{number, size};
+use super::raw::{Raw, RawExtent, RawFile};
 use super::{FileSystem, MAX_FILE, MAX_FILES, StartExtent, StartFile};
 use crate::fs::extent_map::Extent;
 use crate::fs::indirect::Indirect;
@@ -207,7 +208,7 @@ impl Taken {
         self.0.insert(start, end);
         end - start - known
     }
-    fn take(&mut self, start: u64, len: Bytes, place: Place, what: &str) -> Result<(), Problem> {
+    fn take(&mut self, start: u64, len: Bytes, place: Span, what: &str) -> Result<(), Problem> {
         let end = start + len.get();
         if self.0.range(..end).next_back().is_some_and(|(_, other)| *other > start) {
             let message =

@@ -1,0 +1,156 @@
+//! Tables of a TOML file, read by hand: each value with its place, unknown keys refused.
+//!
+//! Not with serde: the page carries this code, and derived readers of values with places are a
+//! third of its size.
+
+use thiserror::Error;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Why a scenario file, or a lesson, cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("{name}:{line}:{column}: {message}")]
+pub struct ScenarioError {
+    /// The file, as the caller named it.
+    pub name: String,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// What is wrong, what was expected, what to do.
+    pub message: String,
+}
+
+/// What is wrong, and where.
+pub(crate) type Problem = (Span, String);
+
+/// A problem with the line and the column of its place.
+pub(crate) fn locate(name: &str, text: &str, (place, message): &Problem) -> ScenarioError {
+    let before = &text[..text.floor_char_boundary(place.start.min(text.len()))];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+    ScenarioError { name: name.to_owned(), line, column, message: message.clone() }
+}
+
+/// Switches by name.
+pub(crate) type Switches = Vec<(String, Spanned<String>)>;
+
+/// Where something stands in the text.
+pub(crate) type Span = core::ops::Range<usize>;
+
+/// A size as it is written.
+pub(crate) enum RawSize {
+    Number(i64),
+    Text(String),
+}
+
+/// The table that a text is.
+pub(crate) fn parse(text: &str) -> Result<Spanned<DeTable<'_>>, Problem> {
+    DeTable::parse(text)
+        .map_err(|error| (error.span().unwrap_or(0..0), error.message().replace('\n', " ")))
+}
+
+/// A table whose keys are all known.
+pub(crate) struct Fields<'a> {
+    span: Span,
+    table: &'a DeTable<'a>,
+}
+
+pub(crate) type Read<T> = fn(&DeValue<'_>) -> Result<T, &'static str>;
+
+impl<'a> Fields<'a> {
+    pub(crate) fn new(span: Span, table: &'a DeTable<'a>, known: &[&str]) -> Result<Self, Problem> {
+        let stranger = table.keys().find(|key| !known.contains(&key.get_ref().as_ref()));
+        if let Some(key) = stranger {
+            let list: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+            let (name, list) = (key.get_ref(), list.join(", "));
+            return Err((key.span(), format!("unknown field `{name}`, expected one of {list}")));
+        }
+        Ok(Self { span, table })
+    }
+    pub(crate) fn missing(&self, name: &str) -> Problem {
+        (self.span.clone(), format!("missing field `{name}`"))
+    }
+    fn get(&self, name: &str) -> Option<&'a Spanned<DeValue<'a>>> {
+        self.table.get(name)
+    }
+    pub(crate) fn may<T>(&self, name: &str, read: Read<T>) -> Result<Option<Spanned<T>>, Problem> {
+        self.get(name).map(|value| spanned(name, value, read)).transpose()
+    }
+    pub(crate) fn need<T>(&self, name: &str, read: Read<T>) -> Result<Spanned<T>, Problem> {
+        self.may(name, read)?.ok_or_else(|| self.missing(name))
+    }
+    pub(crate) fn table(&self, name: &str) -> Result<Option<(Span, &'a DeTable<'a>)>, Problem> {
+        let table = |value| inner(name, value);
+        self.get(name).map(table).transpose()
+    }
+    /// The tables of an array, such as `[[op]]`.
+    pub(crate) fn list<T>(
+        &self,
+        name: &str,
+        read: fn(Span, &DeTable<'_>) -> Result<T, Problem>,
+    ) -> Result<Vec<Spanned<T>>, Problem> {
+        let Some(value) = self.get(name) else { return Ok(Vec::new()) };
+        let Some(all) = value.get_ref().as_array() else {
+            return Err(wrong(name, value, "an array of tables"));
+        };
+        let each = all.iter().map(|entry| {
+            let (span, table) = inner(name, entry)?;
+            Ok(Spanned::new(span.clone(), read(span, table)?))
+        });
+        each.collect()
+    }
+    pub(crate) fn switches(&self) -> Result<Switches, Problem> {
+        let Some((_, table)) = self.table("switches")? else { return Ok(Vec::new()) };
+        let each = table.iter().map(|(key, value)| {
+            let name = key.get_ref().to_string();
+            let value = spanned(&name, value, string)?;
+            Ok((name, value))
+        });
+        each.collect()
+    }
+}
+
+fn inner<'a>(
+    name: &str,
+    value: &'a Spanned<DeValue<'a>>,
+) -> Result<(Span, &'a DeTable<'a>), Problem> {
+    let table = value.get_ref().as_table().ok_or_else(|| wrong(name, value, "a table"))?;
+    Ok((value.span(), table))
+}
+
+fn spanned<T>(
+    name: &str,
+    value: &Spanned<DeValue<'_>>,
+    read: Read<T>,
+) -> Result<Spanned<T>, Problem> {
+    let got = read(value.get_ref()).map_err(|expected| wrong(name, value, expected))?;
+    Ok(Spanned::new(value.span(), got))
+}
+
+fn wrong(name: &str, value: &Spanned<DeValue<'_>>, expected: &str) -> Problem {
+    let found = value.get_ref().type_str();
+    (value.span(), format!("{name} is a value of type {found}: expected {expected}"))
+}
+
+pub(crate) fn string(value: &DeValue<'_>) -> Result<String, &'static str> {
+    value.as_str().map(str::to_owned).ok_or("a string")
+}
+
+pub(crate) fn boolean(value: &DeValue<'_>) -> Result<bool, &'static str> {
+    value.as_bool().ok_or("true or false")
+}
+
+pub(crate) fn integer(value: &DeValue<'_>) -> Result<i64, &'static str> {
+    let number = value.as_integer().ok_or("an integer")?;
+    i64::from_str_radix(number.as_str(), number.radix()).map_err(|_| "an integer of 64 bits")
+}
+
+pub(crate) fn size(value: &DeValue<'_>) -> Result<RawSize, &'static str> {
+    match value.as_str() {
+        Some(text) => Ok(RawSize::Text(text.to_owned())),
+        None => integer(value)
+            .map(RawSize::Number)
+            .map_err(|_| "a size such as 4096, \"64k\" or \"2 MiB\""),
+    }
+}
