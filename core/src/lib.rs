@@ -20,6 +20,7 @@ pub mod fs;
 pub mod geometry;
 pub mod inner;
 pub mod iomap;
+pub mod lesson;
 pub mod link;
 pub mod ops;
 pub mod scenario;

@@ -154,3 +154,12 @@ pub(crate) fn size(value: &DeValue<'_>) -> Result<RawSize, &'static str> {
             .map_err(|_| "a size such as 4096, \"64k\" or \"2 MiB\""),
     }
 }
+
+/// A number within limits.
+pub(crate) fn number(name: &str, raw: &Spanned<i64>, min: u64, max: u64) -> Result<u64, Problem> {
+    let value = *raw.get_ref();
+    u64::try_from(value)
+        .ok()
+        .filter(|n| (min..=max).contains(n))
+        .ok_or_else(|| (raw.span(), format!("{name} is {value}: expected {min} to {max}")))
+}

@@ -3,7 +3,7 @@
 //! Version 0 carries no promise. Every error names line, column and field.
 
 pub use super::fields::ScenarioError;
-use super::fields::{Problem, RawSize, locate};
+use super::fields::{Problem, RawSize, locate, number};
 use super::raw::{self, Raw, RawDevice, RawOp, RawQueue, RawWorld};
 use super::shape;
 use super::size::parse_size;
@@ -291,14 +291,6 @@ pub(super) fn size(raw: &Spanned<RawSize>) -> Result<Bytes, Problem> {
         if bytes <= MAX_FILE { Ok(bytes) } else { Err(format!("{bytes} is more than {MAX_FILE}")) }
     });
     within.map_err(|message| (raw.span(), message))
-}
-
-pub(super) fn number(name: &str, raw: &Spanned<i64>, min: u64, max: u64) -> Result<u64, Problem> {
-    let value = *raw.get_ref();
-    u64::try_from(value)
-        .ok()
-        .filter(|n| (min..=max).contains(n))
-        .ok_or_else(|| (raw.span(), format!("{name} is {value}: expected {min} to {max}")))
 }
 
 /// A small deterministic generator (splitmix64): a seed gives the same operations everywhere.

@@ -1,7 +1,7 @@
 //! The files of a scenario at its start: what they hold, and where it lies on the device.
 
-use super::fields::{Problem, RawSize, Span};
-use super::file::{number, size};
+use super::fields::{Problem, RawSize, Span, number};
+use super::file::size;
 use super::raw::{Raw, RawExtent, RawFile};
 use super::{FileSystem, MAX_FILE, MAX_FILES, StartExtent, StartFile};
 use crate::fs::extent_map::Extent;
