@@ -144,6 +144,46 @@ impl UserSource for Fill {
     }
 }
 
+/// Where the memory of the application goes bad, in spite of what fault-in says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UserFault {
+    /// Nothing can be copied from this byte on.
+    pub copied: Bytes,
+    /// So often fault-in that begins there or behind it succeeds all the same; none = always.
+    pub spared: Option<u32>,
+}
+
+/// Memory that cannot be copied from some byte on.
+#[derive(Clone, Debug)]
+pub struct BadFrom<S> {
+    /// The memory, as it would be without the faults.
+    pub good: S,
+    /// The faults.
+    pub faults: Vec<UserFault>,
+}
+
+impl<S: UserSource> UserSource for BadFrom<S> {
+    fn len(&self) -> Bytes {
+        self.good.len()
+    }
+    fn fault_in(&mut self, at: Offset, len: Bytes) -> Bytes {
+        let begun = at.since(Offset::ZERO);
+        for fault in self.faults.iter_mut().filter(|fault| begun >= fault.copied) {
+            if fault.spared == Some(0) {
+                return Bytes::ZERO;
+            }
+            fault.spared = fault.spared.map(|left| left - 1);
+        }
+        self.good.fault_in(at, len)
+    }
+    fn copy_in(&mut self, at: Offset, to: &mut [u8]) -> Bytes {
+        let left = |fault: &UserFault| fault.copied.saturating_sub(at.since(Offset::ZERO)).get();
+        let limit = self.faults.iter().map(left).min().unwrap_or(u64::MAX);
+        let len = limit.min(<[u8]>::len(to) as u64) as usize;
+        self.good.copy_in(at, &mut to[..len])
+    }
+}
+
 /// Memory that can be read up to a byte only: the rest was never mapped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BadAfter<S> {

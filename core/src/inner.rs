@@ -8,8 +8,10 @@ use crate::fault::Fault;
 use crate::ops::OpKind;
 use crate::ops::OpResult;
 use crate::stops::Stop;
+use crate::trace::rule::Rule;
+use crate::trace::step::Context;
 use crate::units::{Bytes, FileId, FileRange, Order, PageIndex, Pages, Pos, TaskId};
-use crate::world::{AtSubmit, Env};
+use crate::world::{AtSubmit, Caller, Env};
 use crate::writeback::{self, SyncMode, Walk};
 
 /// What a writeback is asked for.
@@ -41,6 +43,22 @@ impl<E: Env> Engine<E> {
     /// Arms these faults and gives back those that were armed, with how often they fired.
     pub fn replace_faults(&self, faults: Vec<Fault>) -> Vec<Fault> {
         self.world().faults.replace(faults)
+    }
+    /// The device tells what it does wrong, as a step.
+    pub(crate) fn device_says(&self, rule: Rule, args: [u64; 4]) {
+        let mut world = self.world();
+        let before = world.caller;
+        world.caller = Caller { op: None, context: Context::Softirq, ..before };
+        world.step(rule, args);
+        world.caller = before;
+    }
+    /// From now on so many bytes of the device are free.
+    pub fn limit_space(&self, free: Bytes) {
+        self.world().limit_space(free);
+    }
+    /// So many writes have completed on the device, for what orders records after data.
+    pub(crate) fn writes_completed(&self, all: u64) {
+        self.world().writes_completed = all;
     }
     /// Arms a stop in place of the last one, or none.
     pub fn hold_at(&self, stop: Option<Stop>) {

@@ -173,6 +173,10 @@ pub struct World<E: Env> {
     pub(crate) next_flush: u32,
     pub(crate) dirty_clock: u64,
     pub(crate) faults: Faults,
+    /// Writes that completed on the device, where it tells.
+    pub(crate) writes_completed: u64,
+    /// Bytes that files may take in all; none = no limit.
+    pub(crate) space_total: Option<Bytes>,
     pub(crate) folio_policy: FolioPolicy,
     pub(crate) lru: Lru,
     /// Bios whose completion waits for the worker of their file.
@@ -208,6 +212,8 @@ impl<E: Env> World<E> {
             next_flush: 0,
             dirty_clock: 0,
             faults: Faults::default(),
+            writes_completed: 0,
+            space_total: None,
             folio_policy: FolioPolicy::Kernel,
             lru: Lru::default(),
             deferred: Vec::new(),

@@ -5,7 +5,7 @@ mod common;
 use common::{Kind, Rig, TASK, geometry};
 use folioscope_core::behaviour::Behaviours;
 use folioscope_core::block::bio::BioOp;
-use folioscope_core::device::sim::BioFault;
+use folioscope_core::device::fault::DeviceFault;
 use folioscope_core::engine::drive;
 use folioscope_core::errno::Errno;
 use folioscope_core::fs::{Fork, Provider};
@@ -56,9 +56,8 @@ fn what_is_reserved_beyond_the_shared_blocks_stays_for_the_rest_of_the_write() {
 #[test]
 fn unsharing_that_cannot_read_gives_its_reservation_back() {
     let mut rig = Rig::new(geometry(64, 16, 2), Behaviours::default(), Kind::Shared, NoTrace);
-    let errno = Errno::Io;
-    rig.sim.add_fault(BioFault { op: BioOp::Read, touches: None, after: 0, times: 1, errno });
+    rig.sim.add_fault(DeviceFault::eio(BioOp::Read, 0, 1));
     let op = rig.engine.fallocate(TASK, rig.file, FallocMode::Unshare, range(0, 300));
     let done = drive(&rig.engine, &mut rig.sim, op).expect("nothing hangs");
-    assert_eq!((done.0, cow(&rig)), (Err(errno), Vec::new()));
+    assert_eq!((done.0, cow(&rig)), (Err(Errno::Io), Vec::new()));
 }

@@ -7,7 +7,7 @@ use folioscope_core::behaviour::{Behaviours, DirtyTracking};
 use folioscope_core::block::bio::BioOp;
 use folioscope_core::cache::folio::FolioFlags;
 use folioscope_core::counters::Counter;
-use folioscope_core::device::sim::BioFault;
+use folioscope_core::device::fault::DeviceFault;
 use folioscope_core::engine::{BoxedOp, Engine, ReadFlags, WriteFlags, drive, drive_all};
 use folioscope_core::errno::Errno;
 use folioscope_core::fault::{Fault, FaultEffect, FaultPoint};
@@ -24,10 +24,6 @@ fn rig(kind: Kind) -> Rig<NoTrace> {
     Rig::with_timing(geometry(64, 16, 2), Behaviours::default(), kind, NoTrace, queue())
 }
 
-fn fail(op: BioOp, after: u32, times: u32) -> BioFault {
-    BioFault { op, touches: None, after, times, errno: Errno::Io }
-}
-
 fn fsync(rig: &mut Rig<NoTrace>) -> OpResult {
     let op = rig.engine.fsync(TASK, rig.file, false);
     drive(&rig.engine, &mut rig.sim, op).expect("nothing hangs")
@@ -37,7 +33,7 @@ fn fsync(rig: &mut Rig<NoTrace>) -> OpResult {
 fn a_failed_write_is_told_to_fsync_once_and_the_cache_stays_clean() {
     let mut rig = rig(Kind::Extents);
     rig.write(0, 100, 7, false);
-    rig.sim.add_fault(fail(BioOp::Write, 0, 1));
+    rig.sim.add_fault(DeviceFault::eio(BioOp::Write, 0, 1));
     assert_eq!(fsync(&mut rig), OpResult(Err(Errno::Io)));
     assert_eq!(fsync(&mut rig), OpResult(Ok(Bytes::ZERO)));
     // Clean and still readable: the bytes are lost for the device, as with the kernel.
@@ -56,7 +52,7 @@ fn one_failed_bio_of_several_loses_only_its_own_blocks() {
     rig.write(0, 640, 1, true);
     rig.write(0, 16, 2, false);
     rig.write(320, 16, 3, false);
-    rig.sim.add_fault(fail(BioOp::Write, 0, 1));
+    rig.sim.add_fault(DeviceFault::eio(BioOp::Write, 0, 1));
     assert_eq!(fsync(&mut rig), OpResult(Err(Errno::Io)));
     let mut want = vec![1; 640];
     want[320..336].fill(3);
@@ -72,11 +68,8 @@ fn a_walk_that_failed_completes_its_open_ioend_with_the_error() {
         rig.write(pos, 16, 2, false);
     }
     let fault = Fault {
-        point: FaultPoint::MapBlocks,
         at: Some(Pos::new(480)),
-        effect: FaultEffect::Fails(Errno::Io),
-        times: Some(1),
-        fired: 0,
+        ..Fault::once(FaultPoint::MapBlocks, FaultEffect::Fails(Errno::Io))
     };
     rig.engine.replace_faults(vec![fault]);
     let sent = rig.engine.counters().get(Counter::WriteBios);
@@ -96,7 +89,7 @@ fn a_walk_that_failed_completes_its_open_ioend_with_the_error() {
 #[test]
 fn a_failed_dsync_write_says_so_itself() {
     let mut rig = rig(Kind::BlockDev);
-    rig.sim.add_fault(fail(BioOp::Write, 0, 1));
+    rig.sim.add_fault(DeviceFault::eio(BioOp::Write, 0, 1));
     let mut source = Fill { byte: 1, len: Bytes::new(64) };
     let op = rig.engine.pwrite(
         TASK,
@@ -126,7 +119,7 @@ fn cold() -> Rig<NoTrace> {
 fn a_failed_read_is_an_error_and_the_next_one_tries_again() {
     let mut rig = cold();
     // The first try is readahead, whose errors nobody sees; the second is the reader's own.
-    rig.sim.add_fault(fail(BioOp::Read, 0, 2));
+    rig.sim.add_fault(DeviceFault::eio(BioOp::Read, 0, 2));
     let mut buffer = [0; 10];
     let mut dest = buffer.as_mut_slice();
     let op = rig.engine.pread(TASK, rig.file, Pos::ZERO, &mut dest, ReadFlags::default());
@@ -137,7 +130,7 @@ fn a_failed_read_is_an_error_and_the_next_one_tries_again() {
 #[test]
 fn a_failed_read_before_modify_fails_the_write_and_changes_nothing() {
     let mut rig = cold();
-    rig.sim.add_fault(fail(BioOp::Read, 0, 1));
+    rig.sim.add_fault(DeviceFault::eio(BioOp::Read, 0, 1));
     let mut source = Fill { byte: 9, len: Bytes::new(3) };
     let op = rig.engine.pwrite(TASK, rig.file, Pos::new(5), &mut source, WriteFlags::default());
     assert_eq!(drive(&rig.engine, &mut rig.sim, op), Ok(OpResult(Err(Errno::Io))));

@@ -22,7 +22,7 @@ fn rig(timing: Timing) -> Rig<NoTrace> {
 
 fn fault(point: FaultPoint, at: u64, times: u32) -> Fault {
     let effect = FaultEffect::Fails(Errno::NoMem);
-    Fault { point, at: Some(Pos::new(at)), effect, times: Some(times), fired: 0 }
+    Fault { at: Some(Pos::new(at)), times: Some(times), ..Fault::once(point, effect) }
 }
 
 fn write(rig: &mut Rig<NoTrace>, pos: u64, len: u64, nowait: bool) -> Result<u64, Errno> {

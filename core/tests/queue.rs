@@ -9,9 +9,9 @@ use folioscope_core::block::bio::BioOp;
 use folioscope_core::block::queue::QueueLimits;
 use folioscope_core::cache::frame_alloc::FramePolicy;
 use folioscope_core::counters::{Counter, Counters};
-use folioscope_core::device::sim::{BioFault, Sim, Timing};
+use folioscope_core::device::fault::DeviceFault;
+use folioscope_core::device::sim::{Sim, Timing};
 use folioscope_core::engine::{Engine, WriteFlags, drive};
-use folioscope_core::errno::Errno;
 use folioscope_core::frames::{Fill, HeapFrames};
 use folioscope_core::fs::extents::Extents;
 use folioscope_core::fs::{Provider, SpaceAllocator};
@@ -179,8 +179,8 @@ fn fsync_has_no_plug_and_the_flusher_has_one() {
 #[test]
 fn a_request_that_fails_fails_all_its_bios_and_nothing_else() {
     let mut rig = fifo(&[10, 9, 20]);
-    let touches = Some(DevAddr::new(9 * BLOCK));
-    let fault = BioFault { op: BioOp::Read, touches, after: 0, times: 1, errno: Errno::Io };
+    let place = Some((DevAddr::new(9 * BLOCK), DevAddr::new(9 * BLOCK + 1)));
+    let fault = DeviceFault { place, ..DeviceFault::eio(BioOp::Read, 0, 1) };
     rig.sim.add_fault(fault);
     rig.readahead();
     assert_eq!(rig.counters().get(Counter::FailedBios), 2);

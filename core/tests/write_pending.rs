@@ -99,13 +99,8 @@ fn unmapped(write_pending: WritePending, at: u64) -> (u64, u64, Vec<u8>) {
     rig.write(0, 16, 2, false);
     rig.write(32, 16, 3, false);
     let effect = FaultEffect::Fails(Errno::Io);
-    let fault = Fault {
-        point: FaultPoint::MapBlocks,
-        at: Some(Pos::new(at)),
-        effect,
-        times: Some(1),
-        fired: 0,
-    };
+    let at = Some(Pos::new(at));
+    let fault = Fault { at, ..Fault::once(FaultPoint::MapBlocks, effect) };
     rig.engine.replace_faults(vec![fault]);
     let op = rig.engine.fsync(TASK, rig.file, false);
     let done = drive(&rig.engine, &mut rig.sim, op).expect("nothing hangs");

@@ -80,7 +80,7 @@ impl<E: Env> World<E> {
         let start = self.geometry().page_pos(index);
         let range = FileRange::between(start, start + self.geometry().folio_size(order));
         if let Some((_, FaultEffect::Fails(errno))) =
-            self.faults.fire(FaultPoint::AllocFolio, range)
+            self.fault(FaultPoint::AllocFolio, file, range)
         {
             return Err(errno);
         }
@@ -152,8 +152,8 @@ impl<E: Env> World<E> {
     /// Whether a folio needs block state and a fault keeps it from getting any.
     pub(crate) fn state_fails(&mut self, id: FolioId) -> bool {
         let needed = self.folio_blocks(id) > 1 && self.folios.at(id).ifs == NO_IFS;
-        let range = self.folio_range(id);
-        needed && self.faults.fire(FaultPoint::AllocState, range).is_some()
+        let (file, range) = (self.folios.at(id).file(), self.folio_range(id));
+        needed && self.fault(FaultPoint::AllocState, file, range).is_some()
     }
     /// Frees block state (`ifs_free`): nothing may be pending, and the bits must say what the folio
     /// says (I1 to I3).

@@ -2,5 +2,7 @@
 //!
 //! They claim order and counts, not seconds.
 
+pub mod fault;
 pub mod sim;
 pub mod store;
+pub mod volatile;

@@ -1,12 +1,15 @@
 //! One simulated device as the host of an engine.
 
+use super::fault::{DeviceFault, Misdeed};
 use super::store::Store;
+use super::volatile::{Pending, Unsettled, Volatile};
 use crate::block::bio::{Bio, BioOp};
 use crate::engine::{Engine, Host};
 use crate::errno::Errno;
 use crate::frames::FrameStore;
 use crate::iomap::MapType;
-use crate::units::{Bytes, DevAddr, FileId, Nanos, Pos, RequestId, Time};
+use crate::trace::rule::Rule;
+use crate::units::{Bytes, FileId, Nanos, Pos, RequestId, Time};
 use crate::world::{Effect, Env, FlushId};
 use std::collections::BTreeMap;
 
@@ -28,51 +31,36 @@ pub enum Timing {
     },
 }
 
-/// A bio that is to fail.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct BioFault {
-    /// Which direction.
-    pub op: BioOp,
-    /// Bios that touch this byte; none = any.
-    pub touches: Option<DevAddr>,
-    /// How many such bios pass before.
-    pub after: u32,
-    /// How many then fail.
-    pub times: u32,
-    /// With what.
-    pub errno: Errno,
-}
-
-impl BioFault {
-    fn fires(&mut self, bio: &Bio) -> bool {
-        let touches = |at: DevAddr| bio.addr <= at && at < bio.end();
-        if bio.head.op != self.op || !self.touches.is_none_or(touches) || self.times == 0 {
-            return false;
-        }
-        if self.after > 0 {
-            self.after -= 1;
-            return false;
-        }
-        self.times -= 1;
-        true
-    }
-}
-
 enum Work {
-    /// Bios that follow each other, with the data of those that write; a request, or one alone.
+    /// Bios that follow each other, with what of their data reaches the medium; a request, or one
+    /// alone.
     Io {
         request: Option<RequestId>,
         bios: Vec<(Bio, Vec<u8>)>,
         result: Result<(), Errno>,
+        /// It ends only when so many others have.
+        waits: u32,
     },
-    Flush(FlushId),
+    Flush {
+        id: FlushId,
+        /// Writes that had completed when it began.
+        mark: u64,
+        result: Result<(), Errno>,
+        /// It does nothing.
+        lies: bool,
+    },
 }
 
 /// A simulated device.
 pub struct Sim {
+    /// What it reads: everything that completed.
     store: Store,
+    /// What a power cut would leave, where somebody wants to know.
+    volatile: Option<Volatile>,
     timing: Timing,
-    faults: Vec<BioFault>,
+    faults: Vec<DeviceFault>,
+    /// Everything fails.
+    dead: bool,
     /// What is in flight by the time of its end, then by submission.
     running: BTreeMap<(Time, u64), Work>,
     submitted: u64,
@@ -90,17 +78,61 @@ impl Sim {
         };
         Self {
             store: Store::default(),
+            volatile: None,
             timing,
             faults: Vec::new(),
+            dead: false,
             running: BTreeMap::new(),
             submitted: 0,
             now: Time::ZERO,
             places: vec![Time::ZERO; depth as usize],
         }
     }
-    /// Makes bios fail.
-    pub fn add_fault(&mut self, fault: BioFault) {
+    /// Makes it do something wrong.
+    pub fn add_fault(&mut self, fault: DeviceFault) {
         self.faults.push(fault);
+    }
+    /// Arms these faults in place of those that were, which are given back with what is left of
+    /// them.
+    pub fn replace_faults(&mut self, faults: Vec<DeviceFault>) -> Vec<DeviceFault> {
+        core::mem::replace(&mut self.faults, faults)
+    }
+    /// From now on it keeps apart what is durable: what it holds now is.
+    pub fn track_power(&mut self) {
+        self.volatile = Some(Volatile::new(self.store.clone()));
+    }
+    /// How many writes have completed; 0 where nobody wants to cut the power.
+    pub fn completed(&self) -> u64 {
+        self.volatile.as_ref().map_or(0, Volatile::completed)
+    }
+    /// Changes whenever what a power cut may leave does.
+    pub fn power_version(&self) -> u64 {
+        self.volatile.as_ref().map_or(0, Volatile::version)
+    }
+    /// What is durable for sure.
+    pub fn medium(&self) -> &Store {
+        self.volatile.as_ref().map_or(&self.store, |volatile| &volatile.durable)
+    }
+    /// What may be durable or not.
+    pub fn unsettled(&self) -> Unsettled {
+        let bios = self.running.values().flat_map(|work| match work {
+            Work::Io { bios, .. } => bios.as_slice(),
+            Work::Flush { .. } => &[],
+        });
+        let writes = bios.filter(|(_, data)| !data.is_empty());
+        let in_flight = writes.map(|(bio, data)| Pending {
+            addr: bio.addr,
+            data: data.clone(),
+            completed: None,
+        });
+        self.volatile.as_ref().map_or_else(Unsettled::default, |one| one.unsettled(in_flight))
+    }
+    /// The power goes: this is what the medium holds, nothing is in flight.
+    pub fn power_cut(&mut self, medium: Store) {
+        self.volatile = Some(Volatile::new(medium.clone()));
+        self.store = medium;
+        self.running.clear();
+        self.places.fill(self.now);
     }
     /// The bytes on the device.
     pub const fn store(&self) -> &Store {
@@ -152,24 +184,129 @@ impl Sim {
             }
         }
     }
-    /// Starts bios that the device serves as one; a fault of one of them fails all.
+    /// Starts bios that the device serves as one; a fault of one of them is one of all.
     fn io<E: Env>(&mut self, engine: &Engine<E>, request: Option<RequestId>, bios: Vec<Bio>) {
         let len = bios.iter().map(|bio| bio.len).sum();
-        let mut fires =
-            |bio: &Bio| self.faults.iter_mut().find_map(|one| one.fires(bio).then_some(one.errno));
-        let result = bios.iter().find_map(&mut fires).map_or(Ok(()), Err);
+        let (result, reaches, waits) = match self.misdeed(engine, &bios) {
+            None | Some(Misdeed::Lies) => (Ok(()), None, 0),
+            Some(Misdeed::Fails(errno, reaches)) => (Err(errno), Some(reaches), 0),
+            Some(Misdeed::Refuses(errno)) => {
+                end(engine, request, &bios, Err(errno));
+                return;
+            }
+            Some(Misdeed::Waits(others)) => (Ok(()), None, others),
+            Some(Misdeed::Dies) => (Err(Errno::Io), Some(Bytes::ZERO), 0),
+        };
+        let mut left = reaches.unwrap_or(len);
         let with_data = |bio: Bio| {
-            let writes = bio.head.op == BioOp::Write && result.is_ok();
-            let gather = || engine.with_frames(|frames| gather(frames, &bio));
-            let data = if writes { gather() } else { Vec::new() };
+            let mut data = Vec::new();
+            if bio.head.op == BioOp::Write && !left.is_zero() {
+                data = engine.with_frames(|frames| gather(frames, &bio));
+                data.truncate(left.get() as usize);
+                left = left.saturating_sub(bio.len);
+            }
             (bio, data)
         };
         let bios = bios.into_iter().map(with_data).collect();
-        self.push(len, Work::Io { request, bios, result });
+        self.push(len, Work::Io { request, bios, result, waits });
+    }
+    /// What a fault makes of these bios, which becomes a step.
+    fn misdeed<E: Env>(&mut self, engine: &Engine<E>, bios: &[Bio]) -> Option<Misdeed> {
+        if self.dead {
+            return Some(Misdeed::Dies);
+        }
+        let mut fires = |bio: &Bio| {
+            self.faults.iter_mut().find_map(|one| one.takes(bio).then_some((bio.id, one.what)))
+        };
+        let (bio, what) = bios.iter().find_map(&mut fires)?;
+        let len: Bytes = bios.iter().map(|bio| bio.len).sum();
+        let args = |word: u64, more: u64| [u64::from(bio.get()), len.get(), word, more];
+        match what {
+            Misdeed::Fails(errno, reaches) => {
+                let args = args(u64::from(errno.number()), reaches.min(len).get());
+                engine.device_says(Rule::DeviceFails, args);
+            }
+            Misdeed::Refuses(errno) => {
+                engine.device_says(Rule::DeviceFails, args(u64::from(errno.number()), 0));
+            }
+            Misdeed::Waits(others) => {
+                engine.device_says(Rule::DeviceDelays, args(u64::from(others), 0));
+            }
+            Misdeed::Dies => self.die(engine),
+            Misdeed::Lies => {}
+        }
+        Some(what)
+    }
+    fn die<E: Env>(&mut self, engine: &Engine<E>) {
+        self.dead = true;
+        engine.device_says(Rule::DeviceGone, [u64::from(Errno::Io.number()), 0, 0, 0]);
+    }
+    fn flush<E: Env>(&mut self, engine: &Engine<E>, id: FlushId) {
+        let fault = self.faults.iter_mut().find_map(|one| one.takes_flush().then_some(one.what));
+        let (result, lies) = match fault {
+            _ if self.dead => (Err(Errno::Io), false),
+            None | Some(Misdeed::Waits(_)) => (Ok(()), false),
+            Some(Misdeed::Fails(errno, _) | Misdeed::Refuses(errno)) => {
+                engine.device_says(Rule::FlushFails, [u64::from(errno.number()), 0, 0, 0]);
+                (Err(errno), false)
+            }
+            Some(Misdeed::Lies) => {
+                engine.device_says(Rule::FlushLies, [0; 4]);
+                (Ok(()), true)
+            }
+            Some(Misdeed::Dies) => {
+                self.die(engine);
+                (Err(Errno::Io), false)
+            }
+        };
+        let mark = self.completed();
+        self.push(Bytes::ZERO, Work::Flush { id, mark, result, lies });
+    }
+    /// What ends next: the first whose turn has come, else the first.
+    fn next_work(&mut self) -> Option<(Time, Work)> {
+        let free = |work: &Work| !matches!(work, Work::Io { waits, .. } if *waits > 0);
+        let found = self.running.iter().find(|(_, work)| free(work));
+        let at = found.or_else(|| self.running.iter().next()).map(|(at, _)| *at)?;
+        let work = self.running.remove(&at)?;
+        for other in self.running.values_mut() {
+            if let Work::Io { waits, .. } = other {
+                *waits = waits.saturating_sub(1);
+            }
+        }
+        Some((at.0, work))
+    }
+    /// The bios of a piece of work end.
+    fn finish_io<E: Env>(
+        &mut self,
+        engine: &Engine<E>,
+        request: Option<RequestId>,
+        bios: Vec<(Bio, Vec<u8>)>,
+        result: Result<(), Errno>,
+    ) {
+        for (bio, data) in &bios {
+            match bio.head.op {
+                BioOp::Read if result.is_ok() => {
+                    engine.with_frames(|frames| scatter(frames, bio, &self.store));
+                }
+                BioOp::Read => {}
+                BioOp::Write => {
+                    self.store.write(bio.addr, data);
+                    if let Some(volatile) = &mut self.volatile {
+                        volatile.complete(bio.addr, data);
+                        engine.writes_completed(volatile.completed());
+                    }
+                }
+            }
+        }
+        let bios: Vec<Bio> = bios.into_iter().map(|(bio, _)| bio).collect();
+        end(engine, request, &bios, result);
     }
     fn push(&mut self, len: Bytes, work: Work) {
-        let end = self.end_time(len, matches!(work, Work::Flush(_)));
+        let end = self.end_time(len, matches!(work, Work::Flush { .. }));
         self.running.insert((end, self.submitted), work);
+        if let Some(volatile) = &mut self.volatile {
+            volatile.touch();
+        }
         self.submitted += 1;
     }
 }
@@ -179,33 +316,42 @@ impl<E: Env> Host<E> for Sim {
         match effect {
             Effect::Submit(bio) => self.io(engine, None, vec![bio]),
             Effect::Issue(request) => self.io(engine, Some(request.id), request.bios),
-            Effect::Flush(id) | Effect::SetSize(id, _, _) => {
-                self.push(Bytes::ZERO, Work::Flush(id));
+            Effect::Flush(id) => self.flush(engine, id),
+            Effect::SetSize(id, _, _) => {
+                let mark = 0;
+                self.push(Bytes::ZERO, Work::Flush { id, mark, result: Ok(()), lies: true });
             }
         }
     }
     fn wait(&mut self, engine: &Engine<E>) -> bool {
-        let Some(((end, _), work)) = self.running.pop_first() else { return false };
+        let Some((end, work)) = self.next_work() else { return false };
         self.now = self.now.max(end);
         engine.handle_time(self.now);
         match work {
-            Work::Io { request, bios, result } => {
-                for (bio, data) in bios.iter().filter(|_| result.is_ok()) {
-                    match bio.head.op {
-                        BioOp::Read => {
-                            engine.with_frames(|frames| scatter(frames, bio, &self.store));
-                        }
-                        BioOp::Write => self.store.write(bio.addr, data),
-                    }
-                }
-                match request {
-                    Some(id) => engine.handle_request_end(id, result),
-                    None => bios.iter().for_each(|(bio, _)| engine.handle_bio_end(bio.id, result)),
-                }
+            Work::Io { request, bios, result, .. } => {
+                self.finish_io(engine, request, bios, result);
             }
-            Work::Flush(id) => engine.handle_flush_end(id, Ok(())),
+            Work::Flush { id, mark, result, lies } => {
+                if let Some(volatile) = self.volatile.as_mut().filter(|_| result.is_ok() && !lies) {
+                    volatile.flush(mark);
+                }
+                engine.handle_flush_end(id, result);
+            }
         }
         true
+    }
+}
+
+/// Reports the end of bios.
+fn end<E: Env>(
+    engine: &Engine<E>,
+    request: Option<RequestId>,
+    bios: &[Bio],
+    result: Result<(), Errno>,
+) {
+    match request {
+        Some(id) => engine.handle_request_end(id, result),
+        None => bios.iter().for_each(|bio| engine.handle_bio_end(bio.id, result)),
     }
 }
 

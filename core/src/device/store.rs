@@ -5,13 +5,19 @@ use std::collections::BTreeMap;
 
 const CHUNK: u64 = 4096;
 
-/// Sparse bytes; what was never written is zero.
+/// Sparse bytes; what was never written is zero, or what the device held before.
 #[derive(Clone, Default, Debug)]
 pub struct Store {
     chunks: BTreeMap<u64, Box<[u8]>>,
+    /// What is everywhere else.
+    stale: u8,
 }
 
 impl Store {
+    /// A device on which this byte is everywhere.
+    pub const fn stale(byte: u8) -> Self {
+        Self { chunks: BTreeMap::new(), stale: byte }
+    }
     /// Writes `bytes` at `at`.
     pub fn write(&mut self, at: DevAddr, bytes: &[u8]) {
         let mut done = 0;
@@ -19,8 +25,9 @@ impl Store {
             let addr = at.get() + done as u64;
             let offset = (addr % CHUNK) as usize;
             let len = (CHUNK as usize - offset).min(bytes.len() - done);
-            let chunk =
-                self.chunks.entry(addr / CHUNK).or_insert_with(|| vec![0; CHUNK as usize].into());
+            let stale = self.stale;
+            let fresh = || vec![stale; CHUNK as usize].into();
+            let chunk = self.chunks.entry(addr / CHUNK).or_insert_with(fresh);
             chunk[offset..offset + len].copy_from_slice(&bytes[done..done + len]);
             done += len;
         }
@@ -35,7 +42,7 @@ impl Store {
             let part = &mut to[done..done + len];
             match self.chunks.get(&(addr / CHUNK)) {
                 Some(chunk) => part.copy_from_slice(&chunk[offset..offset + len]),
-                None => part.fill(0),
+                None => part.fill(self.stale),
             }
             done += len;
         }

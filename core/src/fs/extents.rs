@@ -51,6 +51,16 @@ impl Extents {
     pub const fn set_prealloc(&mut self, prealloc: Prealloc) {
         self.prealloc = prealloc;
     }
+    /// How much is reserved behind EOF.
+    pub const fn prealloc(&self) -> Prealloc {
+        self.prealloc
+    }
+    /// Bytes of the blocks that it has or was promised, in all its forks.
+    pub fn held(&self) -> Bytes {
+        let forks = [Some(&self.map), self.cow.as_ref().map(CowFork::fork)];
+        let all = forks.into_iter().flatten().flat_map(ExtentMap::iter);
+        all.map(|(_, extent)| self.geometry.blocks_bytes(extent.len)).sum()
+    }
     /// The file's bytes live with its inode, as long as they find room there.
     pub fn set_inline(&mut self, inline: InlineData) {
         self.inline = Some(inline);

@@ -87,6 +87,10 @@ impl Indirect {
         self.arrays.insert(*key, Array { addr, known: false, meta });
         true
     }
+    /// Where the arrays lie.
+    pub fn arrays(&self) -> impl Iterator<Item = DevAddr> {
+        self.arrays.values().map(|array| array.addr)
+    }
     fn block(&self, pos: Pos) -> u64 {
         self.geometry.file_block_floor(pos).get()
     }

@@ -15,6 +15,7 @@ pub mod indirect;
 pub mod inline;
 pub mod prealloc;
 pub mod scripted;
+pub mod space;
 pub mod zonefs;
 
 use blockdev::BlockDev;
@@ -49,6 +50,14 @@ impl SpaceAllocator {
         let at = self.next;
         self.next += len;
         Ok(at)
+    }
+    /// How much is left, where there is a limit.
+    pub(crate) const fn left(&self) -> Option<Bytes> {
+        self.left
+    }
+    /// So much is left, or there is no limit.
+    pub(crate) const fn set_left(&mut self, left: Option<Bytes>) {
+        self.left = left;
     }
     /// Space up to `end` is taken.
     pub fn skip_to(&mut self, end: DevAddr) {
@@ -130,7 +139,7 @@ impl Provider {
         let own = |iomap| Mapping { iomap, srcmap: None };
         match self {
             Self::BlockDev(fs) => fs.begin(range).map(own),
-            Self::Extents(fs) => Ok(fs.begin(range, intent, size)),
+            Self::Extents(fs) => space::begin_within(fs, range, intent, size, space.left()),
             Self::Indirect(fs) => fs.begin(range, intent, space).map(own),
             Self::Zone(fs) => Ok(own(fs.begin(range, size))),
             Self::Scripted(fs) => fs.begin(range, intent),
@@ -191,6 +200,10 @@ impl Provider {
     }
     const fn of_extents_mut(&mut self) -> Option<&mut Extents> {
         if let Self::Extents(fs) = self { Some(fs) } else { None }
+    }
+    /// Where its arrays of pointers lie.
+    pub fn arrays(&self) -> Vec<DevAddr> {
+        if let Self::Indirect(fs) = self { fs.arrays().collect() } else { Vec::new() }
     }
     /// What must be read before [`Self::begin`] can answer, the next of it.
     pub fn metadata_for(&self, range: FileRange, intent: Intent) -> Option<Metadata> {

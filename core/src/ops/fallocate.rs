@@ -115,6 +115,7 @@ async fn grow<E: Env>(cx: &Cx<'_, E>, target: Target) -> Result<(), Errno> {
 fn preallocate<E: Env>(cx: &Cx<'_, E>, target: Target) -> Result<(), Errno> {
     cx.with(|world| {
         let range = world.geometry().block_range(target.range);
+        world.look_for_space(false);
         let World { files, config, .. } = world;
         let provider = &mut files[target.file.get() as usize].provider;
         let done = provider.preallocate(range, &mut config.space);

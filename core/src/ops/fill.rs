@@ -6,6 +6,7 @@ use crate::behaviour::{ReadFolioStep, ReadPending, ReadSubmission};
 use crate::block::bio::{BioEnd, BioHead, vecs_for};
 use crate::cache::folio::FolioFlags;
 use crate::engine::Cx;
+use crate::fault::FaultPoint;
 use crate::iomap::{Intent, MapType, Mapping};
 use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
@@ -333,7 +334,10 @@ impl<E: Env> World<E> {
         }
         let head = BioHead { readahead: fill.readahead, ..self.read_head(folio) };
         let id = self.new_bio(head, addr, Purpose::ReadFolio);
-        let capacity = vecs_for(self.geometry().pages_ceil(left));
+        let capacity = match self.fault(FaultPoint::AllocBio, fill.file, run) {
+            Some(_) => 1,
+            None => vecs_for(self.geometry().pages_ceil(left)),
+        };
         self.add_to_bio(id, folio, offset, run.len(), capacity)
             .expect("an empty bio takes one piece");
         self.step(Rule::ReadAdded, args);

@@ -30,6 +30,7 @@ impl<E: Env> World<E> {
             self.ensure_state(folio);
             self.fill_inline(file, folio, &source);
         }
+        self.look_for_space(false);
         let World { files, config, .. } = self;
         let moved = files[file.get() as usize].provider.unstuff(&mut config.space);
         self.note_extents(file);

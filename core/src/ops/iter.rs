@@ -67,7 +67,7 @@ impl<E: Env> World<E> {
             return Ok(range);
         }
         let blocks = geometry.block_range(range).intersect(found.range);
-        let Some((at, effect)) = self.faults.fire(FaultPoint::ReserveBlock, blocks) else {
+        let Some((at, effect)) = self.fault(FaultPoint::ReserveBlock, file, blocks) else {
             return Ok(range);
         };
         let block = geometry.round_down_block(at);
@@ -86,6 +86,7 @@ impl<E: Env> World<E> {
     ) -> Result<Mapping, Errno> {
         self.count(Counter::BeginCalls, 1);
         let range = self.reservable(file, range, intent)?;
+        self.look_for_space(false);
         let World { files, config, .. } = self;
         let inode = &mut files[file.get() as usize];
         let got = inode.provider.begin(range, intent, inode.size, &mut config.space);

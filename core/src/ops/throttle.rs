@@ -22,7 +22,7 @@ impl<E: Env> World<E> {
         }
         self.count(Counter::BalanceDirtyCalls, 1);
         let here = FileRange::between(pos, pos + Bytes::new(1));
-        let sleeps = self.faults.fire(FaultPoint::Throttle, here).is_some();
+        let sleeps = self.fault(FaultPoint::Throttle, file, here).is_some();
         let rule = match (sleeps, nowait) {
             (false, _) => Rule::NotThrottled,
             (true, false) => Rule::WouldSleep,

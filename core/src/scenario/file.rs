@@ -2,6 +2,7 @@
 //!
 //! Version 0 carries no promise. Every error names line, column and field.
 
+use super::fault::build_faults;
 pub use super::fields::ScenarioError;
 use super::fields::{Problem, RawSize, locate, number};
 use super::raw::{self, Raw, RawDevice, RawOp, RawQueue, RawWorld};
@@ -16,7 +17,7 @@ use crate::block::queue::QueueLimits;
 use crate::device::sim::Timing;
 use crate::geometry::Geometry;
 use crate::ops::readahead::ReadaheadLimits;
-use crate::units::{Bytes, FileId, FileRange, Nanos, Order, Pages, Pos};
+use crate::units::{Blocks, Bytes, FileId, FileRange, Nanos, Order, Pages, Pos};
 use toml::Spanned;
 
 /// Version that is read.
@@ -55,9 +56,15 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
     }
     let files = build_files(geometry, raw)?;
     let mut ops = Vec::new();
+    let mut entries = Vec::new();
     for op in &raw.op {
+        let first = ops.len();
         push_ops(&files, op, &mut ops)?;
+        entries.push(first..ops.len());
     }
+    let faults = build_faults(&raw.fault, &files, &entries)?;
+    let free_blocks = raw.world.get_ref().free_blocks.as_ref();
+    let free_blocks = free_blocks.map(|n| number("free_blocks", n, 0, 1 << 40)).transpose()?;
     let readahead = match &raw.world.get_ref().readahead {
         Some(window) => size(window)?,
         None => ReadaheadLimits::DEFAULT_WINDOW,
@@ -73,6 +80,8 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
         device: raw.device.as_ref().map_or(Ok(Timing::Ram), build_device)?,
         queue: raw.queue.as_ref().map(build_queue).transpose()?,
         ops,
+        faults,
+        free_blocks: free_blocks.map(Blocks::new),
     })
 }
 

@@ -1,5 +1,7 @@
 //! Scenarios: a world, files, and what is done to them; as a file people write, and as a run.
 
+mod armed;
+pub mod fault;
 pub(crate) mod fields;
 pub mod file;
 pub mod fio;
@@ -18,7 +20,7 @@ use crate::geometry::Geometry;
 use crate::iomap::MapType;
 use crate::ops::fallocate::FallocMode;
 use crate::ops::sync::RangeSync;
-use crate::units::{Bytes, DevAddr, FileId, FileRange, Pages, Pos};
+use crate::units::{Blocks, Bytes, DevAddr, FileId, FileRange, Pages, Pos};
 
 /// Most operations that a scenario may expand to.
 pub const MAX_OPS: usize = 1_000_000;
@@ -218,4 +220,8 @@ pub struct Scenario {
     pub queue: Option<QueueLimits>,
     /// What is done.
     pub ops: Vec<ScenarioOp>,
+    /// What goes wrong.
+    pub faults: Vec<fault::ScenarioFault>,
+    /// Blocks that are free at the start; none = no end of them.
+    pub free_blocks: Option<Blocks>,
 }

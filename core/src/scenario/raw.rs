@@ -21,6 +21,7 @@ pub(super) struct Raw {
     pub(super) variant: Vec<RawVariant>,
     pub(super) file: Vec<Spanned<RawFile>>,
     pub(super) op: Vec<Spanned<RawOp>>,
+    pub(super) fault: Vec<Spanned<RawFault>>,
 }
 
 pub(super) struct RawWorld {
@@ -29,6 +30,7 @@ pub(super) struct RawWorld {
     pub(super) max_folio_order: Spanned<i64>,
     pub(super) readahead: Option<Spanned<RawSize>>,
     pub(super) keep_going: bool,
+    pub(super) free_blocks: Option<Spanned<i64>>,
 }
 
 pub(super) struct RawDevice {
@@ -83,12 +85,50 @@ pub(super) struct RawOp {
     pub(super) mode: Option<Spanned<String>>,
 }
 
+pub(super) struct RawFault {
+    pub(super) at: Spanned<String>,
+    pub(super) op: Option<Spanned<i64>>,
+    pub(super) until_op: Option<Spanned<i64>>,
+    pub(super) nth: Option<Spanned<i64>>,
+    pub(super) times: Option<Spanned<RawSize>>,
+    pub(super) file: Option<Spanned<String>>,
+    pub(super) file_off: Option<Spanned<RawSize>>,
+    pub(super) sector: Option<Spanned<i64>>,
+    pub(super) sectors: Option<Spanned<i64>>,
+    pub(super) copied: Option<Spanned<RawSize>>,
+    pub(super) err: Option<Spanned<String>>,
+    pub(super) returns: Option<Spanned<String>>,
+    pub(super) reaches: Option<Spanned<RawSize>>,
+    pub(super) waits: Option<Spanned<i64>>,
+}
+
+impl RawFault {
+    /// The fields that are given of those that only some faults have.
+    pub(super) fn given(&self) -> Vec<(&'static str, Span)> {
+        fn of<T>(name: &'static str, field: Option<&Spanned<T>>) -> Option<(&'static str, Span)> {
+            field.map(|field| (name, field.span()))
+        }
+        let all = [
+            of("file", self.file.as_ref()),
+            of("file_off", self.file_off.as_ref()),
+            of("sector", self.sector.as_ref()),
+            of("sectors", self.sectors.as_ref()),
+            of("copied", self.copied.as_ref()),
+            of("err", self.err.as_ref()),
+            of("returns", self.returns.as_ref()),
+            of("reaches", self.reaches.as_ref()),
+            of("waits", self.waits.as_ref()),
+        ];
+        all.into_iter().flatten().collect()
+    }
+}
+
 /// The tables of a file.
 pub(super) fn read(text: &str) -> Result<Raw, Problem> {
     let root = parse(text)?;
     let known = [
         "version", "title", "profile", "switches", "world", "device", "queue", "variant", "file",
-        "op",
+        "op", "fault",
     ];
     let fields = Fields::new(root.span(), root.get_ref(), &known)?;
     let (world_span, world) = fields.table("world")?.ok_or_else(|| fields.missing("world"))?;
@@ -105,10 +145,12 @@ pub(super) fn read(text: &str) -> Result<Raw, Problem> {
         variant: fields.list("variant", variant_of)?.into_iter().map(Spanned::into_inner).collect(),
         file: fields.list("file", file_of)?,
         op: fields.list("op", op_of)?,
+        fault: fields.list("fault", fault_of)?,
     })
 }
 
-const WORLD: [&str; 5] = ["page_size", "block_size", "max_folio_order", "readahead", "keep_going"];
+const WORLD: [&str; 6] =
+    ["page_size", "block_size", "max_folio_order", "readahead", "keep_going", "free_blocks"];
 
 fn world_of(span: Span, table: &DeTable<'_>) -> Result<RawWorld, Problem> {
     let fields = Fields::new(span, table, &WORLD)?;
@@ -118,6 +160,7 @@ fn world_of(span: Span, table: &DeTable<'_>) -> Result<RawWorld, Problem> {
         max_folio_order: fields.need("max_folio_order", integer)?,
         readahead: fields.may("readahead", size)?,
         keep_going: fields.may("keep_going", boolean)?.is_some_and(Spanned::into_inner),
+        free_blocks: fields.may("free_blocks", integer)?,
     })
 }
 
@@ -194,5 +237,29 @@ fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
         then: fields.may("then", string)?,
         size: fields.may("size", size)?,
         mode: fields.may("mode", string)?,
+    })
+}
+
+fn fault_of(span: Span, table: &DeTable<'_>) -> Result<RawFault, Problem> {
+    let known = [
+        "at", "op", "until_op", "nth", "times", "file", "file_off", "sector", "sectors", "copied",
+        "err", "returns", "reaches", "waits",
+    ];
+    let fields = Fields::new(span, table, &known)?;
+    Ok(RawFault {
+        at: fields.need("at", string)?,
+        op: fields.may("op", integer)?,
+        until_op: fields.may("until_op", integer)?,
+        nth: fields.may("nth", integer)?,
+        times: fields.may("times", size)?,
+        file: fields.may("file", string)?,
+        file_off: fields.may("file_off", size)?,
+        sector: fields.may("sector", integer)?,
+        sectors: fields.may("sectors", integer)?,
+        copied: fields.may("copied", size)?,
+        err: fields.may("err", string)?,
+        returns: fields.may("returns", string)?,
+        reaches: fields.may("reaches", size)?,
+        waits: fields.may("waits", integer)?,
     })
 }

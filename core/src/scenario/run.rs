@@ -1,12 +1,13 @@
 //! A scenario as a run on a simulated device.
 
+use super::armed::Armed;
 use super::{Action, FileSystem, Scenario, ScenarioOp, StartFile, Variant};
 use crate::cache::frame_alloc::FramePolicy;
 use crate::counters::Counters;
 use crate::device::sim::{Sim, peek_bytes};
 use crate::device::store::Store;
 use crate::engine::{Engine, ReadFlags, Stuck, WriteFlags, drive};
-use crate::frames::{Discard, Fill, HeapFrames};
+use crate::frames::{BadFrom, Discard, Fill, HeapFrames, UserFault};
 use crate::fs::blockdev::BlockDev;
 use crate::fs::extents::Extents;
 use crate::fs::indirect::Indirect;
@@ -99,8 +100,13 @@ fn run_and_look<S: Sink, T>(
         engine.open(file.size, provider);
     }
     let mut results = Vec::with_capacity(scenario.ops.len());
-    for op in &scenario.ops {
-        results.push(run_op(&engine, &mut sim, *op)?);
+    if let Some(free) = scenario.free_blocks {
+        engine.limit_space(geometry.blocks_bytes(free));
+    }
+    let mut armed = Armed::new(scenario);
+    for (at, op) in scenario.ops.iter().enumerate() {
+        armed.arm(at, &engine, &mut sim);
+        results.push(run_op(&engine, &mut sim, *op, armed.user(at))?);
     }
     let looked = look(&engine, &sim);
     let header = Header {
@@ -155,7 +161,12 @@ fn fill(store: &mut Store, at: DevAddr, len: Bytes, byte: u8) {
     }
 }
 
-fn run_op<E: Env>(engine: &Engine<E>, sim: &mut Sim, op: ScenarioOp) -> Result<OpResult, Stuck> {
+fn run_op<E: Env>(
+    engine: &Engine<E>,
+    sim: &mut Sim,
+    op: ScenarioOp,
+    faults: Vec<UserFault>,
+) -> Result<OpResult, Stuck> {
     let task = TaskId::new(1);
     match op.action {
         Action::Pread { range, nowait } => {
@@ -164,7 +175,7 @@ fn run_op<E: Env>(engine: &Engine<E>, sim: &mut Sim, op: ScenarioOp) -> Result<O
             drive(engine, sim, engine.pread(task, op.file, range.start(), &mut dest, flags))
         }
         Action::Pwrite { range, byte, dsync, nowait } => {
-            let mut source = Fill { byte, len: range.len() };
+            let mut source = BadFrom { good: Fill { byte, len: range.len() }, faults };
             let flags = WriteFlags { dsync, nowait, ..WriteFlags::default() };
             drive(engine, sim, engine.pwrite(task, op.file, range.start(), &mut source, flags))
         }

@@ -4,10 +4,12 @@
 //! In a sentence `{n}` is input n as a number, `{nb}` as bytes for people, `{nx}` in hex, `{ns}` as
 //! the sector of a device byte, `{nt}` as a mapping type, `{nr}` as the reason a bio ended, `{no}`
 //! as an operation, `{nd}` as a result, `{nl}` and `{nh}` its low and high half; `{na}` is all or
-//! none, `{np}` the end of the bio before.
+//! none, `{np}` the end of the bio before, `{nf}` a point of faults, `{ne}` the name of an error.
 
 use super::step::Grain;
 use crate::block::bio::BioEnd;
+use crate::errno::Errno;
+use crate::fault::FaultPoint;
 use crate::iomap::MapType;
 use crate::ops::{OpKind, OpResult};
 use crate::units::{Bytes, DevAddr};
@@ -274,6 +276,20 @@ rules! {
     UnpluggedFull = 86, Function, "blk_add_rq_to_plug", "the plug is full, or its last request long: it lets its requests go: {0}";
     /// A request waits for a worker.
     RequestInserted = 87, Function, "blk_mq_insert_request", "request {0} is inserted: a worker will issue it";
+    /// A fault that somebody armed.
+    FaultFired = 205, Function, "fault", "a fault is armed for {0f} at {1x}: it fails, {2e}";
+    /// A fault that gives a mapping.
+    FaultGives = 206, Function, "fault", "a fault is armed for {0f} at {1x}: the mapping is {2t}";
+    /// The device fails a bio.
+    DeviceFails = 207, Function, "device", "the device fails bio {0} of {1b} with {2e}; {3b} of it reach the medium";
+    /// The device is in no hurry.
+    DeviceDelays = 208, Function, "device", "the device lets bio {0} of {1b} wait until others have ended: {2}";
+    /// The device is gone.
+    DeviceGone = 209, Function, "device", "the device is gone: from now on everything fails with {0e}";
+    /// The device flushes nothing.
+    FlushFails = 210, Function, "device", "the device fails the flush with {0e}";
+    /// The device says that it flushed.
+    FlushLies = 211, Function, "device", "the device says that its cache is durable, and does nothing";
     /// A request was handed to the device.
     RequestIssued = 88, Function, "blk_mq_start_request", "request {0} is issued: {2b} at sector {1s}, bios in it: {3}";
     /// The device is done with a request.
@@ -319,6 +335,14 @@ fn push_arg(out: &mut String, spec: &str, args: [u64; 4]) {
             Some(BioEnd::Open) | None => write!(out, "no bio was open"),
             Some(end) => write!(out, "the bio before it {}", end.words()),
         },
+        "f" => {
+            let point = usize::try_from(value).ok().and_then(|at| FaultPoint::ALL.get(at));
+            write!(out, "{}", point.map_or("?", |point| point.name()))
+        }
+        "e" => {
+            let errno = u8::try_from(value).ok().and_then(Errno::from_number);
+            write!(out, "{}", errno.map_or("?", Errno::name))
+        }
         "o" => write!(out, "{}", OpKind::from_code(value).map_or("?", OpKind::name)),
         "d" => write!(out, "{}", OpResult::unpack(value)),
         other => unreachable!("template form {other}"),

@@ -96,13 +96,14 @@ impl<E: Env> World<E> {
     }
     fn map_for_writeback(&mut self, file: FileId, run: FileRange) -> Result<Iomap, Errno> {
         self.count(Counter::BeginCalls, 1);
-        let fault = self.faults.fire(FaultPoint::MapBlocks, run);
+        let fault = self.fault(FaultPoint::MapBlocks, file, run);
         if let Some((_, FaultEffect::Fails(errno))) = fault {
             return Err(errno);
         }
         if let Some((_, FaultEffect::Gives(kind))) = fault {
             return Ok(Iomap::plain(run, kind, None, 0));
         }
+        self.look_for_space(true);
         let World { files, config, .. } = self;
         let inode = &mut files[file.get() as usize];
         let got = inode.provider.writeback_map(run, inode.size, &mut config.space);
@@ -160,7 +161,7 @@ impl<E: Env> World<E> {
         (map, addr): (&Iomap, DevAddr),
         (end, why): (Pos, BioEnd),
     ) -> Result<(), Errno> {
-        let fault = self.faults.fire(FaultPoint::AllocIoend, piece);
+        let fault = self.fault(FaultPoint::AllocIoend, ctx.walk.file, piece);
         if let Some((_, FaultEffect::Fails(errno))) = fault {
             return Err(errno);
         }
@@ -261,7 +262,7 @@ impl<E: Env> World<E> {
         let CompletedIoend { pos, len, unwritten, shared, error, .. } = *ioend;
         let range = FileRange::between(pos, pos + len);
         let result = match error.map_or(Ok(()), Err) {
-            Ok(()) if unwritten => match self.faults.fire(FaultPoint::ConvertUnwritten, range) {
+            Ok(()) if unwritten => match self.fault(FaultPoint::ConvertUnwritten, file, range) {
                 Some((_, FaultEffect::Fails(errno))) => Err(errno),
                 Some((_, FaultEffect::Gives(_))) | None => Ok(()),
             },

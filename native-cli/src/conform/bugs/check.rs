@@ -7,7 +7,9 @@ use super::state;
 use super::words::{BioWords, Dir, Fill, IoendFlag, Run};
 use crate::conform::compare::{Kind, Verdict};
 use folioscope_core::counters::Counter;
+use folioscope_core::device::store::Store;
 use folioscope_core::iomap::MapType;
+use folioscope_core::units::DevAddr;
 use serde_json::{Value, json};
 use sha2::Digest;
 
@@ -384,27 +386,24 @@ fn bytes(out: &mut Findings, want: &Expected, shown: &Shown) {
         };
         first_wrong(out, "bug_cache_bytes", end(shown), runs.iter().copied(), at);
     }
-    let at_disk = |out: &mut Findings,
-                   kind,
-                   step,
-                   runs: &[(super::words::Addr, u64, Fill)],
-                   disk: &super::device::Disk| {
-        let mut placed = Vec::new();
-        for (addr, len, fill) in runs {
-            match addr {
-                super::words::Addr::At(at) => placed.push((*at, *len, *fill)),
-                super::words::Addr::New => {
-                    out.unchecked(format!("the address NEW in `{kind}`"));
+    let at_disk =
+        |out: &mut Findings, kind, step, runs: &[(super::words::Addr, u64, Fill)], disk: &Store| {
+            let mut placed = Vec::new();
+            for (addr, len, fill) in runs {
+                match addr {
+                    super::words::Addr::At(at) => placed.push((*at, *len, *fill)),
+                    super::words::Addr::New => {
+                        out.unchecked(format!("the address NEW in `{kind}`"));
+                    }
                 }
             }
-        }
-        let at = |byte: u64| {
-            let mut one = [0];
-            disk.read(byte, &mut one);
-            Some(one[0])
+            let at = |byte: u64| {
+                let mut one = [0];
+                disk.read(DevAddr::new(byte), &mut one);
+                Some(one[0])
+            };
+            first_wrong(out, kind, step, placed.into_iter(), at);
         };
-        first_wrong(out, kind, step, placed.into_iter(), at);
-    };
     if let (Some(runs), Some(last)) = (&want.disk, last) {
         at_disk(out, "bug_disk", end(shown), runs, &last.disk);
     }

@@ -3,60 +3,18 @@
 use super::expect::Layer;
 use super::words::Dir;
 use folioscope_core::block::bio::{Bio, BioOp};
+use folioscope_core::device::store::Store;
 use folioscope_core::engine::Engine;
 use folioscope_core::errno::Errno;
 use folioscope_core::frames::{FrameStore, HeapFrames};
 use folioscope_core::units::BioId;
 use folioscope_core::world::{AtSubmit, Effect, Env};
 use std::cell::RefCell;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
-
-const CHUNK: u64 = 4096;
-
-/// Bytes of a device.
-#[derive(Clone)]
-pub(super) struct Disk {
-    stale: u8,
-    chunks: BTreeMap<u64, Vec<u8>>,
-}
-
-impl Disk {
-    /// A device on which `stale` was everywhere.
-    pub(super) const fn new(stale: u8) -> Self {
-        Self { stale, chunks: BTreeMap::new() }
-    }
-    pub(super) fn write(&mut self, at: u64, bytes: &[u8]) {
-        let mut done = 0;
-        while done < bytes.len() {
-            let addr = at + done as u64;
-            let offset = (addr % CHUNK) as usize;
-            let len = (CHUNK as usize - offset).min(bytes.len() - done);
-            let stale = self.stale;
-            let chunk =
-                self.chunks.entry(addr / CHUNK).or_insert_with(|| vec![stale; CHUNK as usize]);
-            chunk[offset..offset + len].copy_from_slice(&bytes[done..done + len]);
-            done += len;
-        }
-    }
-    pub(super) fn read(&self, at: u64, to: &mut [u8]) {
-        let mut done = 0;
-        while done < to.len() {
-            let addr = at + done as u64;
-            let offset = (addr % CHUNK) as usize;
-            let len = (CHUNK as usize - offset).min(to.len() - done);
-            let part = &mut to[done..done + len];
-            match self.chunks.get(&(addr / CHUNK)) {
-                Some(chunk) => part.copy_from_slice(&chunk[offset..offset + len]),
-                None => part.fill(self.stale),
-            }
-            done += len;
-        }
-    }
-}
 
 /// A bio as it was handed on.
 #[derive(Clone, Debug)]
@@ -114,7 +72,7 @@ struct Flight {
 
 /// The device and what is known of its bios.
 pub(super) struct Port {
-    pub(super) disk: Disk,
+    pub(super) disk: Store,
     pub(super) sent: Vec<Sent>,
     pub(super) faults: Vec<BioFault>,
     /// Bios end inside submission.
@@ -128,7 +86,7 @@ pub(super) struct Port {
 pub(super) type Shared = Rc<RefCell<Port>>;
 
 impl Port {
-    pub(super) fn new(disk: Disk, faults: Vec<BioFault>, at_submit: bool) -> Self {
+    pub(super) fn new(disk: Store, faults: Vec<BioFault>, at_submit: bool) -> Self {
         let (sent, flights) = (Vec::new(), VecDeque::new());
         Self { disk, sent, faults, at_submit, op: 0, hold: None, flights }
     }
@@ -173,12 +131,12 @@ impl Port {
             return;
         }
         match flight.bio.head.op {
-            BioOp::Write => self.disk.write(flight.bio.addr.get(), &flight.data),
+            BioOp::Write => self.disk.write(flight.bio.addr, &flight.data),
             BioOp::Read => {
                 let mut at = flight.bio.addr;
                 for vec in &flight.bio.vecs {
                     let to = frames.bytes_mut(vec.pfn, vec.offset, vec.len);
-                    self.disk.read(at.get(), to);
+                    self.disk.read(at, to);
                     at += vec.len;
                 }
             }

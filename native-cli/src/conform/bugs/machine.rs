@@ -1,6 +1,6 @@
 //! One case on the engine: its start state, and what is seen while it runs.
 
-use super::device::{self, Disk, Port, Shared};
+use super::device::{self, Port, Shared};
 use super::format::{Cached, Completion, FaultWords, Fills, Fs, ReadSubmit, Scenario};
 use super::start::{EngineFault, faults_of, fine, indirect, place};
 use super::watch::{Seen, Watch};
@@ -12,6 +12,7 @@ use folioscope_core::cache::folio::FolioFlags;
 use folioscope_core::cache::frame_alloc::FramePolicy;
 use folioscope_core::cache::policy::FolioPolicy;
 use folioscope_core::counters::{Counter, Counters};
+use folioscope_core::device::store::Store;
 use folioscope_core::engine::Engine;
 use folioscope_core::errno::Errno;
 use folioscope_core::fault::FaultPoint;
@@ -24,7 +25,7 @@ use folioscope_core::iomap::MapType;
 use folioscope_core::ops::readahead::ReadaheadLimits;
 use folioscope_core::trace::timeline::Recording;
 use folioscope_core::units::{
-    Bytes, DevAddr, FileId, FileRange, MAX_POS, Offset, Order, PageIndex, Pos,
+    Blocks, Bytes, DevAddr, FileId, FileRange, MAX_POS, Offset, Order, PageIndex, Pos,
 };
 use folioscope_core::world::{Config, Env};
 use std::cell::RefCell;
@@ -121,7 +122,7 @@ impl Machine {
             queue: Some(QUEUE),
         };
         let size = scenario.i_size.unwrap_or(0);
-        let mut disk = Disk::new(scenario.dev_stale_fill.map_or(0, |fill| fill.0));
+        let mut disk = Store::stale(scenario.dev_stale_fill.map_or(0, |fill| fill.0));
         let manner = if fs == Fs::Xfs { Manner::Xfs } else { Manner::Generic };
         let mut extents = Extents::new(geometry).in_manner(manner);
         let tail = scenario.tail_fill.map_or(0, |fill| fill.0);
@@ -165,6 +166,9 @@ impl Machine {
             }
         };
         machine.open(size, disk_size, provider);
+        if let Some(free) = scenario.free_blocks {
+            machine.engine.limit_space(geometry.blocks_bytes(Blocks::new(free)));
+        }
         for cached in &scenario.cache {
             machine.seed(cached)?;
         }
@@ -330,7 +334,7 @@ impl Machine {
         for (off, len, kind, addr, _) in self.extents() {
             let (start, end) = (off.min(size) as usize, (off + len).min(size) as usize);
             if let (MapType::Mapped, Some(addr)) = (kind, addr) {
-                port.disk.read(addr, &mut out[start..end]);
+                port.disk.read(DevAddr::new(addr), &mut out[start..end]);
             }
         }
         out

@@ -117,7 +117,6 @@ fn key_missing(case: &RawCase, scenario: &Scenario) -> Option<&'static str> {
         ),
         (scenario.source_file.is_some(), "a second file"),
         (scenario.preallocation > 0, "preallocation"),
-        (scenario.free_blocks.is_some(), "a limit of free blocks"),
         (scenario.zone.is_some(), "a zone"),
         (scenario.f2fs_mode.is_some(), "f2fs modes"),
         (!ext2 && !scenario.metadata.is_empty(), "metadata reads"),

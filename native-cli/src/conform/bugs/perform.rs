@@ -4,7 +4,7 @@ use super::format::{Act, FaultAt, FaultWords, Iov, Mode, Op, Scenario};
 use super::machine::{FILE, Traced, range_of};
 use super::run::Got;
 use folioscope_core::engine::{Engine, ReadFlags, WriteFlags};
-use folioscope_core::frames::UserSource;
+use folioscope_core::frames::{BadFrom, UserFault, UserSource};
 use folioscope_core::inner::{BitChange, WritebackArgs};
 use folioscope_core::ops::OpResult;
 use folioscope_core::units::{Bytes, MAX_POS, Offset, Pos, TaskId};
@@ -16,12 +16,11 @@ use std::rc::Rc;
 pub(super) type Running<'a> = Pin<Box<dyn Future<Output = Got> + 'a>>;
 
 /// A buffer of the application in pieces, some of which cannot be read.
-struct Buffer<'a> {
+struct Buffer {
     pieces: Vec<(u64, Option<u8>)>,
-    faults: Vec<(&'a FaultWords, Option<u32>)>,
 }
 
-impl Buffer<'_> {
+impl Buffer {
     fn piece_at(&self, at: u64) -> Option<(u64, Option<u8>)> {
         let mut end = 0;
         for (len, byte) in &self.pieces {
@@ -45,25 +44,16 @@ impl Buffer<'_> {
     }
 }
 
-impl UserSource for Buffer<'_> {
+impl UserSource for Buffer {
     fn len(&self) -> Bytes {
         Bytes::new(self.pieces.iter().map(|piece| piece.0).sum())
     }
     fn fault_in(&mut self, at: Offset, len: Bytes) -> Bytes {
-        let at = at.get();
-        for (fault, left) in self.faults.iter_mut().filter(|(fault, _)| at >= fault.copied) {
-            let spared = fault.at == FaultAt::CopyFromUser && *left != Some(0);
-            if !spared {
-                return Bytes::ZERO;
-            }
-            *left = left.map(|left| left - 1);
-        }
-        Bytes::new(self.good(at, len.get()))
+        Bytes::new(self.good(at.get(), len.get()))
     }
     fn copy_in(&mut self, at: Offset, to: &mut [u8]) -> Bytes {
         let at = at.get();
-        let limit = self.faults.iter().map(|(fault, _)| fault.copied.saturating_sub(at)).min();
-        let good = self.good(at, to.len() as u64).min(limit.unwrap_or(u64::MAX));
+        let good = self.good(at, to.len() as u64);
         let mut done = 0;
         while done < good {
             let Some((left, Some(byte))) = self.piece_at(at + done) else { break };
@@ -205,9 +195,13 @@ fn write(
     let user = move |fault: &&FaultWords| {
         matches!(fault.at, FaultAt::CopyFromUser | FaultAt::FaultIn) && fault.op == Some(at)
     };
-    let faults = scenario.faults.iter().filter(user).map(|fault| (fault, fault.times.0)).collect();
+    let fault = |fault: &FaultWords| UserFault {
+        copied: Bytes::new(fault.copied),
+        spared: if fault.at == FaultAt::FaultIn { Some(0) } else { fault.times.0 },
+    };
+    let faults = scenario.faults.iter().filter(user).map(fault).collect();
     Box::pin(async move {
-        let mut buffer = Buffer { pieces, faults };
+        let mut buffer = BadFrom { good: Buffer { pieces }, faults };
         let flags = WriteFlags { nowait, ..WriteFlags::default() };
         plain(engine.pwrite(task, FILE, Pos::new(off), &mut buffer, flags).await)
     })

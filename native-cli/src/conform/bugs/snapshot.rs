@@ -1,8 +1,8 @@
 //! The state after an operation.
 
-use super::device::Disk;
 use super::machine::{ExtentSeen, FILE, Machine};
 use folioscope_core::cache::folio::FolioFlags;
+use folioscope_core::device::store::Store;
 use std::collections::BTreeMap;
 
 /// A cached folio.
@@ -27,7 +27,7 @@ pub(super) struct Snapshot {
     pub(super) cow_extents: Vec<ExtentSeen>,
     pub(super) writeback_index: u64,
     pub(super) bytes: Vec<u8>,
-    pub(super) disk: Disk,
+    pub(super) disk: Store,
 }
 
 pub(super) fn snapshot(machine: &Machine) -> Snapshot {

@@ -1,9 +1,10 @@
 //! What a case starts with: where the file lies on the device, and which faults are armed.
 
-use super::device::{BioFault, Disk};
+use super::device::BioFault;
 use super::format::{Extent, FaultAt, FaultWords, MetaFlag, Metadata, Scenario};
 use super::machine::{MAX_FILE, errno_of, map_type, range_of};
 use super::words::ExtentKind;
+use folioscope_core::device::store::Store;
 use folioscope_core::errno::Errno;
 use folioscope_core::fault::{Fault, FaultEffect, FaultPoint};
 use folioscope_core::fs::Provider;
@@ -12,7 +13,7 @@ use folioscope_core::fs::indirect::Indirect;
 use folioscope_core::fs::scripted::{Answer, Scripted};
 use folioscope_core::geometry::Geometry;
 use folioscope_core::iomap::{Intent, Iomap, Mapping};
-use folioscope_core::units::{DevAddr, Pos};
+use folioscope_core::units::{Bytes, DevAddr, Pos};
 use std::collections::VecDeque;
 
 /// A fault of the engine, with what it has left.
@@ -63,7 +64,7 @@ pub(super) fn fine(scenario: &Scenario, geometry: Geometry) -> Provider {
 /// Puts an extent of the start state into the list and its bytes onto the device.
 pub(super) fn place(
     extents: &mut Extents,
-    disk: &mut Disk,
+    disk: &mut Store,
     extent: &Extent,
     (size, tail): (u64, u8),
     geometry: Geometry,
@@ -89,8 +90,9 @@ pub(super) fn place(
     if let Some(at) = extent.dev_off {
         let fill = extent.fill.map_or(0, |fill| fill.0);
         let inside = size.saturating_sub(extent.file_off).min(extent.len);
+        let at = DevAddr::new(at);
         disk.write(at, &vec![fill; inside as usize]);
-        disk.write(at + inside, &vec![tail; (extent.len - inside) as usize]);
+        disk.write(at + Bytes::new(inside), &vec![tail; (extent.len - inside) as usize]);
     }
     Ok(())
 }
@@ -125,13 +127,8 @@ pub(super) fn faults_of(all: &[FaultWords]) -> Result<(Vec<EngineFault>, Vec<Bio
             Some(kind) => FaultEffect::Gives(map_type(kind)),
             None => FaultEffect::Fails(errno.unwrap_or(Errno::Io)),
         };
-        let fault = Fault {
-            point,
-            at: words.file_off.map(Pos::new),
-            effect,
-            times: words.times.0,
-            fired: 0,
-        };
+        let (at, times) = (words.file_off.map(Pos::new), words.times.0);
+        let fault = Fault { at, times, ..Fault::once(point, effect) };
         engine.push(EngineFault { words: words.clone(), fault });
     }
     Ok((engine, bios))

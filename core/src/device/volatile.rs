@@ -1,0 +1,209 @@
+//! The write cache of a simulated device: what completed and was not flushed is not durable.
+//!
+//! Kept only where somebody wants to cut the power ([`super::sim::Sim::track_power`]). After a cut
+//! the medium holds what was durable, and of each sector that was written since any one of the
+//! versions that had completed or were in flight, or none: caches write back in any order, and a
+//! sector is the unit that is written whole.
+
+use super::store::Store;
+use crate::units::{Bytes, DevAddr};
+use std::collections::BTreeMap;
+
+/// The unit that a device writes whole.
+const SECTOR: u64 = 512;
+
+/// A write that is not durable.
+#[derive(Clone, Debug)]
+pub(super) struct Pending {
+    pub(super) addr: DevAddr,
+    pub(super) data: Vec<u8>,
+    /// How many writes had completed when this one had, itself included; none = in flight.
+    pub(super) completed: Option<u64>,
+}
+
+/// What is durable, and what completed since.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Volatile {
+    pub(super) durable: Store,
+    /// In the order of completion.
+    cached: Vec<Pending>,
+    completed: u64,
+    /// Changes with every change.
+    version: u64,
+}
+
+impl Volatile {
+    pub(super) fn new(durable: Store) -> Self {
+        Self { durable, ..Self::default() }
+    }
+    /// How many writes have completed so far.
+    pub(super) const fn completed(&self) -> u64 {
+        self.completed
+    }
+    pub(super) const fn version(&self) -> u64 {
+        self.version
+    }
+    /// A write completed.
+    pub(super) fn complete(&mut self, addr: DevAddr, data: &[u8]) {
+        self.completed += 1;
+        self.version += 1;
+        let completed = Some(self.completed);
+        self.cached.push(Pending { addr, data: data.to_vec(), completed });
+    }
+    /// What was in flight changed.
+    pub(super) const fn touch(&mut self) {
+        self.version += 1;
+    }
+    /// A flush ended that began when `mark` writes had completed.
+    pub(super) fn flush(&mut self, mark: u64) {
+        self.version += 1;
+        let Self { durable, cached, .. } = self;
+        cached.retain(|write| {
+            let kept = write.completed.is_none_or(|at| at > mark);
+            if !kept {
+                durable.write(write.addr, &write.data);
+            }
+            kept
+        });
+    }
+    /// What is not durable, completed or in flight.
+    pub(super) fn unsettled(&self, in_flight: impl Iterator<Item = Pending>) -> Unsettled {
+        let writes: Vec<Pending> = self.cached.iter().cloned().chain(in_flight).collect();
+        Unsettled::new(writes)
+    }
+}
+
+/// A part of a write that lies in one sector.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    write: usize,
+    from: usize,
+    len: usize,
+    addr: DevAddr,
+}
+
+/// What a device may have on its medium or not: by sector, the versions that were written, in the
+/// order in which they completed, those in flight last.
+#[derive(Clone, Default, Debug)]
+pub struct Unsettled {
+    writes: Vec<Pending>,
+    sectors: BTreeMap<u64, Vec<Part>>,
+}
+
+/// What becomes of one sector: `Choose(n)` of `n` versions and the durable one, which is 0.
+pub trait Choose {
+    /// A number below `n`, which is 2 or more. `write` is the write that the newest version belongs
+    /// to, so that whole writes can be kept or lost.
+    fn choose(&mut self, n: usize, write: usize) -> usize;
+}
+
+/// Nothing that was not durable is on the medium.
+#[derive(Clone, Copy, Debug)]
+pub struct Nothing;
+
+impl Choose for Nothing {
+    fn choose(&mut self, _n: usize, _write: usize) -> usize {
+        0
+    }
+}
+
+/// Everything that was sent is on the medium.
+#[derive(Clone, Copy, Debug)]
+pub struct Everything;
+
+impl Choose for Everything {
+    fn choose(&mut self, n: usize, _write: usize) -> usize {
+        n - 1
+    }
+}
+
+impl Unsettled {
+    fn new(writes: Vec<Pending>) -> Self {
+        let mut sectors: BTreeMap<u64, Vec<Part>> = BTreeMap::new();
+        for (at, write) in writes.iter().enumerate() {
+            let mut from = 0;
+            while from < write.data.len() {
+                let addr = write.addr + Bytes::new(from as u64);
+                let left = (SECTOR - addr.get() % SECTOR) as usize;
+                let len = left.min(write.data.len() - from);
+                let part = Part { write: at, from, len, addr };
+                sectors.entry(addr.get() / SECTOR).or_default().push(part);
+                from += len;
+            }
+        }
+        Self { writes, sectors }
+    }
+    /// Sectors that may hold something else than what is durable.
+    pub fn sectors(&self) -> usize {
+        self.sectors.len()
+    }
+    /// Puts what is kept onto a medium that holds what is durable. What had completed when `floor`
+    /// writes had is there in any case: the device was flushed for a record that is.
+    pub fn settle(&self, floor: u64, medium: &mut Store, choose: &mut impl Choose) {
+        let below = |part: &Part| self.writes[part.write].completed.is_some_and(|at| at <= floor);
+        for parts in self.sectors.values() {
+            for part in parts.iter().filter(|part| below(part)) {
+                self.put(medium, part);
+            }
+            let open: Vec<&Part> = parts.iter().filter(|part| !below(part)).collect();
+            let Some(newest) = open.last() else { continue };
+            let chosen = choose.choose(open.len() + 1, newest.write);
+            if let Some(part) = chosen.checked_sub(1).and_then(|at| open.get(at)) {
+                self.put(medium, part);
+            }
+        }
+    }
+    fn put(&self, medium: &mut Store, part: &Part) {
+        let data = &self.writes[part.write].data;
+        medium.write(part.addr, &data[part.from..part.from + part.len]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The medium after a cut, two sectors of it.
+    fn cut(cache: &Volatile, floor: u64, choose: &mut impl Choose) -> Vec<u8> {
+        let mut medium = cache.durable.clone();
+        cache.unsettled(core::iter::empty()).settle(floor, &mut medium, choose);
+        [0, 512].map(|at| medium.bytes(DevAddr::new(at), Bytes::new(1))[0]).to_vec()
+    }
+
+    #[test]
+    fn only_a_flush_that_began_later_makes_a_write_durable() {
+        let mut cache = Volatile::new(Store::default());
+        cache.complete(DevAddr::ZERO, &[1; 1024]);
+        let mark = cache.completed();
+        cache.complete(DevAddr::ZERO, &[2; 512]);
+        assert_eq!(cut(&cache, 0, &mut Nothing), [0, 0]);
+        cache.flush(mark);
+        assert_eq!(cut(&cache, 0, &mut Nothing), [1, 1]);
+        assert_eq!(cut(&cache, 0, &mut Everything), [2, 1]);
+    }
+
+    #[test]
+    fn what_a_record_needs_is_on_the_medium_with_it() {
+        let mut cache = Volatile::new(Store::default());
+        cache.complete(DevAddr::ZERO, &[1; 512]);
+        cache.complete(DevAddr::ZERO, &[2; 1024]);
+        assert_eq!(cut(&cache, 1, &mut Nothing), [1, 0]);
+        assert_eq!(cut(&cache, 2, &mut Nothing), [2, 2]);
+    }
+
+    #[test]
+    fn each_sector_is_old_or_any_of_the_new_ones_by_itself() {
+        /// The n-th sector gets version n.
+        struct Rising(usize);
+        impl Choose for Rising {
+            fn choose(&mut self, n: usize, _write: usize) -> usize {
+                self.0 += 1;
+                self.0 % n
+            }
+        }
+        let mut cache = Volatile::new(Store::default());
+        cache.complete(DevAddr::ZERO, &[1; 1024]);
+        cache.complete(DevAddr::ZERO, &[2; 1024]);
+        assert_eq!(cut(&cache, 0, &mut Rising(0)), [1, 2]);
+    }
+}

@@ -1,0 +1,86 @@
+//! How much space there is, where it is limited: what files take is counted when somebody asks.
+
+use super::extents::Extents;
+use super::prealloc::Prealloc;
+use super::{Fork, Provider};
+use crate::errno::Errno;
+use crate::geometry::Geometry;
+use crate::iomap::{Intent, MapType, Mapping};
+use crate::units::{Bytes, DevAddr, FileRange, Pos};
+use crate::world::{Env, World};
+
+/// Bytes of the device that these files take, each once, and those that are promised to them.
+pub fn taken<'a>(files: impl Iterator<Item = &'a Provider>, geometry: Geometry) -> Bytes {
+    let mut promised = Bytes::ZERO;
+    let mut placed: Vec<(DevAddr, DevAddr)> = Vec::new();
+    for provider in files {
+        for array in provider.arrays() {
+            placed.push((array, array + geometry.block_size()));
+        }
+        if matches!(provider, Provider::BlockDev(_) | Provider::Zone(_)) {
+            continue;
+        }
+        for (fork, map) in provider.forks(geometry) {
+            match (fork, map.kind, map.addr) {
+                (Fork::Shared, ..) => {}
+                (_, MapType::Delalloc, _) => promised += map.range.len(),
+                (_, _, Some(addr)) => placed.push((addr, addr + map.range.len())),
+                (_, _, None) => {}
+            }
+        }
+    }
+    placed.sort_unstable();
+    let mut behind = DevAddr::ZERO;
+    let mut all = promised;
+    for (start, end) in placed {
+        let from = start.max(behind);
+        if from < end {
+            all += Bytes::new(end.get() - from.get());
+            behind = end;
+        }
+    }
+    all
+}
+
+/// A mapping for a write, if what it reserves finds room: without speculation, if need be
+/// (`xfs_buffered_write_iomap_begin` after ENOSPC).
+pub(super) fn begin_within(
+    fs: &mut Extents,
+    range: FileRange,
+    intent: Intent,
+    size: Pos,
+    left: Option<Bytes>,
+) -> Result<Mapping, Errno> {
+    let Some(left) = left else { return Ok(fs.begin(range, intent, size)) };
+    for plain in [false, true] {
+        let mut trial = fs.clone();
+        if plain {
+            trial.set_prealloc(Prealloc::Off);
+        }
+        let mapping = trial.begin(range, intent, size);
+        if trial.held().saturating_sub(fs.held()) <= left {
+            trial.set_prealloc(fs.prealloc());
+            *fs = trial;
+            return Ok(mapping);
+        }
+    }
+    Err(Errno::NoSpc)
+}
+
+impl<E: Env> World<E> {
+    /// From now on so many bytes are free.
+    pub(crate) fn limit_space(&mut self, free: Bytes) {
+        self.space_total = Some(self.space_taken() + free);
+    }
+    /// Bytes that files take, or were promised.
+    pub fn space_taken(&self) -> Bytes {
+        taken(self.files.iter().map(|inode| &inode.provider), self.geometry())
+    }
+    /// The allocator is about to be asked: it learns how much is free. What was promised is there.
+    pub(crate) fn look_for_space(&mut self, promised: bool) {
+        if let Some(total) = self.space_total {
+            let free = total.saturating_sub(self.space_taken());
+            self.config.space.set_left((!promised).then_some(free));
+        }
+    }
+}

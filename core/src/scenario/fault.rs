@@ -1,0 +1,236 @@
+//! What goes wrong in a scenario: faults by name, each with where and how often.
+
+use super::fields::{Problem, RawSize, number};
+use super::file::size;
+use super::raw::RawFault;
+use super::{MAX_FILE, MAX_OPS, StartFile};
+use crate::block::bio::BioOp;
+use crate::device::fault::{DeviceFault, DeviceOp, Misdeed};
+use crate::errno::Errno;
+use crate::fault::{Fault, FaultEffect, FaultPoint};
+use crate::frames::UserFault;
+use crate::iomap::MapType;
+use crate::units::{Bytes, FileId, Pos, Sector};
+use core::ops::Range;
+use toml::Spanned;
+
+/// Whose fault it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FaultKind {
+    /// Memory of the application is bad.
+    User(UserFault),
+    /// A step of the engine fails.
+    Engine(Fault),
+    /// The device does something wrong.
+    Device(DeviceFault),
+}
+
+/// A fault of a scenario.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ScenarioFault {
+    /// What.
+    pub kind: FaultKind,
+    /// During which operations, by their place in [`super::Scenario::ops`].
+    pub ops: Range<usize>,
+}
+
+/// The names, and for each the fields that it may have besides `op`, `until_op`, `nth`, `times`.
+const NAMES: [(&str, &[&str]); 14] = [
+    ("copy_from_user", &["copied"]),
+    ("fault_in", &["copied"]),
+    ("reserve_block", &["file", "file_off", "err"]),
+    ("map_blocks", &["file", "file_off", "err", "returns"]),
+    ("alloc_ioend", &["file", "file_off", "err"]),
+    ("alloc_folio", &["file", "file_off", "err"]),
+    ("alloc_state", &["file", "file_off", "err"]),
+    ("alloc_bio", &["file", "file_off", "err"]),
+    ("convert_unwritten", &["file", "file_off", "err"]),
+    ("submit", &["sector", "sectors", "err"]),
+    ("read_bio", &["sector", "sectors", "err", "waits"]),
+    ("write_bio", &["sector", "sectors", "err", "reaches", "waits"]),
+    ("flush", &["err"]),
+    ("device_gone", &[]),
+];
+
+/// Reads the faults. `entries` says which operations each `[[op]]` became.
+pub(super) fn build_faults(
+    raw: &[Spanned<RawFault>],
+    files: &[StartFile],
+    entries: &[Range<usize>],
+) -> Result<Vec<ScenarioFault>, Problem> {
+    raw.iter().map(|entry| build(entry, files, entries)).collect()
+}
+
+fn build(
+    entry: &Spanned<RawFault>,
+    files: &[StartFile],
+    entries: &[Range<usize>],
+) -> Result<ScenarioFault, Problem> {
+    let raw = entry.get_ref();
+    let word = raw.at.get_ref().as_str();
+    let Some((_, fields)) = NAMES.iter().find(|(name, _)| *name == word) else {
+        let known: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
+        let message = format!("no fault at `{word}`: expected one of {}", known.join(", "));
+        return Err((raw.at.span(), message));
+    };
+    if let Some((name, place)) = raw.given().into_iter().find(|(name, _)| !fields.contains(name)) {
+        let able = NAMES.iter().filter(|(_, fields)| fields.contains(&name)).map(|(name, _)| *name);
+        let able: Vec<&str> = able.collect();
+        let message = format!("`{name}` says nothing of {word}: it is for {}", able.join(", "));
+        return Err((place, message));
+    }
+    let nth = raw.nth.as_ref().map_or(Ok(1), |n| number("nth", n, 1, u64::from(u32::MAX)))?;
+    let often = Often { after: (nth - 1) as u32, times: times(raw)? };
+    let kind = match word {
+        "copy_from_user" | "fault_in" => FaultKind::User(user(entry, &often)?),
+        "submit" | "read_bio" | "write_bio" | "flush" | "device_gone" => {
+            FaultKind::Device(device(raw, &often)?)
+        }
+        _ => FaultKind::Engine(engine(raw, files, &often)?),
+    };
+    Ok(ScenarioFault { kind, ops: during(entry, entries)? })
+}
+
+/// How many pass before, and how many fail; none = all.
+struct Often {
+    after: u32,
+    times: Option<u32>,
+}
+
+fn times(raw: &RawFault) -> Result<Option<u32>, Problem> {
+    match raw.times.as_ref().map(|times| (times.get_ref(), times.span())) {
+        None => Ok(Some(1)),
+        Some((RawSize::Text(text), _)) if text == "all" => Ok(None),
+        Some((RawSize::Number(n), place)) => match u32::try_from(*n) {
+            Ok(n) if n > 0 => Ok(Some(n)),
+            _ => Err((place, format!("times is {n}: expected 1 to {}, or \"all\"", u32::MAX))),
+        },
+        Some((RawSize::Text(text), place)) => {
+            Err((place, format!("times is `{text}`: expected a number, or \"all\"")))
+        }
+    }
+}
+
+/// The operations during which it may fire.
+fn during(entry: &Spanned<RawFault>, entries: &[Range<usize>]) -> Result<Range<usize>, Problem> {
+    let raw = entry.get_ref();
+    let find = |name: &str, field: &Spanned<i64>| -> Result<Range<usize>, Problem> {
+        let n = number(name, field, 0, MAX_OPS as u64)? as usize;
+        entries.get(n).cloned().ok_or_else(|| {
+            let last = entries.len().saturating_sub(1);
+            (field.span(), format!("{name} is {n}: the [[op]] entries are 0 to {last}"))
+        })
+    };
+    let only = raw.op.as_ref().map(|op| find("op", op)).transpose()?;
+    let until = raw.until_op.as_ref().map(|op| find("until_op", op)).transpose()?;
+    let end = entries.last().map_or(0, |last| last.end);
+    let all = only.unwrap_or(0..end);
+    Ok(all.start..until.map_or(all.end, |until| until.end.min(all.end)))
+}
+
+fn user(entry: &Spanned<RawFault>, often: &Often) -> Result<UserFault, Problem> {
+    let raw = entry.get_ref();
+    let missing = |name: &str, what: &str| (entry.span(), format!("`{name}` is missing: {what}"));
+    if raw.op.is_none() {
+        return Err(missing("op", "the number of the [[op]] whose buffer it is, from 0"));
+    }
+    if let Some(nth) = &raw.nth {
+        let message = "`nth` says nothing of user memory: it is bad from `copied` on";
+        return Err((nth.span(), message.to_owned()));
+    }
+    let copied = raw.copied.as_ref();
+    let copied = size(copied.ok_or_else(|| missing("copied", "the first byte that is bad"))?)?;
+    let in_time = raw.at.get_ref() == "fault_in";
+    Ok(UserFault { copied, spared: if in_time { Some(0) } else { often.times } })
+}
+
+fn engine(raw: &RawFault, files: &[StartFile], often: &Often) -> Result<Fault, Problem> {
+    let (point, usual) = match raw.at.get_ref().as_str() {
+        "reserve_block" => (FaultPoint::ReserveBlock, Errno::NoSpc),
+        "map_blocks" => (FaultPoint::MapBlocks, Errno::Io),
+        "alloc_ioend" => (FaultPoint::AllocIoend, Errno::NoMem),
+        "alloc_folio" => (FaultPoint::AllocFolio, Errno::NoMem),
+        "alloc_state" => (FaultPoint::AllocState, Errno::NoMem),
+        "alloc_bio" => (FaultPoint::AllocBio, Errno::NoMem),
+        _ => (FaultPoint::ConvertUnwritten, Errno::Io),
+    };
+    let effect = match (&raw.returns, &raw.err) {
+        (Some(returns), Some(_)) => {
+            let message = "a mapping call either fails or returns: leave out `err` or `returns`";
+            return Err((returns.span(), message.to_owned()));
+        }
+        (Some(returns), None) => FaultEffect::Gives(map_type(returns)?),
+        (None, _) => FaultEffect::Fails(errno(raw, usual)?),
+    };
+    let file = raw.file.as_ref().map(|name| {
+        let at = files.iter().position(|file| file.name == *name.get_ref());
+        let none = || (name.span(), format!("no file is called `{}`", name.get_ref()));
+        at.map(|at| FileId::new(at as u32)).ok_or_else(none)
+    });
+    let at = raw.file_off.as_ref().map(|at| size(at).map(|at| Pos::ZERO + at)).transpose()?;
+    let Often { after, times } = *often;
+    Ok(Fault { point, file: file.transpose()?, at, effect, after, times, fired: 0 })
+}
+
+fn map_type(returns: &Spanned<String>) -> Result<MapType, Problem> {
+    let found =
+        MapType::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(returns.get_ref()));
+    found.ok_or_else(|| {
+        let message = format!(
+            "no mapping of type `{}`: expected hole, delalloc, mapped, unwritten, inline",
+            returns.get_ref()
+        );
+        (returns.span(), message)
+    })
+}
+
+fn errno(raw: &RawFault, usual: Errno) -> Result<Errno, Problem> {
+    let Some(named) = &raw.err else { return Ok(usual) };
+    let found = Errno::ALL.into_iter().find(|errno| errno.name() == named.get_ref());
+    found.ok_or_else(|| {
+        let known: Vec<&str> = Errno::ALL.into_iter().map(Errno::name).collect();
+        let message =
+            format!("no error `{}`: expected one of {}", named.get_ref(), known.join(", "));
+        (named.span(), message)
+    })
+}
+
+fn device(raw: &RawFault, often: &Often) -> Result<DeviceFault, Problem> {
+    let op = match raw.at.get_ref().as_str() {
+        "read_bio" => DeviceOp::Bio(BioOp::Read),
+        "flush" => DeviceOp::Flush,
+        "submit" | "device_gone" => DeviceOp::AnyBio,
+        _ => DeviceOp::Bio(BioOp::Write),
+    };
+    let fails = errno(raw, Errno::Io)?;
+    let reaches = raw.reaches.as_ref().map_or(Ok(Bytes::ZERO), size)?;
+    let what = match (raw.at.get_ref().as_str(), &raw.waits) {
+        ("submit", _) => Misdeed::Refuses(fails),
+        ("device_gone", _) => Misdeed::Dies,
+        ("flush", _) if raw.err.is_none() => Misdeed::Lies,
+        (_, Some(waits)) => {
+            let beside = raw.err.as_ref().map(Spanned::span);
+            if let Some(place) = beside.or_else(|| raw.reaches.as_ref().map(Spanned::span)) {
+                let message = "a bio that waits does not fail: leave this out, or `waits`";
+                return Err((place, message.to_owned()));
+            }
+            Misdeed::Waits(number("waits", waits, 1, MAX_OPS as u64)? as u32)
+        }
+        (_, None) => Misdeed::Fails(fails, reaches),
+    };
+    let sectors = raw.sectors.as_ref().map_or(Ok(1), |n| number("sectors", n, 1, 1 << 40))?;
+    let place = match (&raw.sector, &raw.sectors) {
+        (Some(first), _) => {
+            let first = Sector::new(number("sector", first, 0, 1 << 40)?).addr();
+            Some((first, first + Bytes::new(sectors * 512)))
+        }
+        (None, Some(sectors)) => {
+            let message = "`sector`, the first of these sectors, is missing".to_owned();
+            return Err((sectors.span(), message));
+        }
+        (None, None) => None,
+    };
+    debug_assert!(reaches <= MAX_FILE, "a size is at most that");
+    let Often { after, times } = *often;
+    Ok(DeviceFault { op, place, after, times, what })
+}
