@@ -20,6 +20,7 @@ pub mod fs;
 pub mod geometry;
 pub mod inner;
 pub mod iomap;
+pub mod locks;
 pub mod ops;
 pub mod scenario;
 pub mod scene;

@@ -14,6 +14,7 @@ use crate::cache::folio::FolioFlags;
 use crate::counters::Counters;
 use crate::geometry::Geometry;
 use crate::iomap::MapType;
+use crate::locks::{Lock, LockUse};
 use crate::ops::{OpKind, OpResult};
 use crate::units::{Bytes, DevAddr, FileId, FolioId, Offset, Pfn, Pos, TaskId};
 use std::collections::BTreeMap;
@@ -43,6 +44,8 @@ pub struct FileState {
     shared: ExtentWords,
     /// What reclaimed folios left behind, by the block where they started.
     shadows: ExtentWords,
+    /// Who has to do with each lock: operation, and the word of how.
+    locks: [BTreeMap<u32, u64>; 2],
 }
 
 /// Extents by first block: bytes, and the word of state and place. Shared stretches and shadows
@@ -76,6 +79,11 @@ impl FileState {
     /// The stretches whose blocks are shared with another file: first block, bytes.
     pub fn shared(&self) -> impl Iterator<Item = (u32, Bytes)> {
         self.shared.iter().map(|(block, (len, _))| (*block, Bytes::new(*len)))
+    }
+    /// The operations that hold a lock or wait for it.
+    pub fn lock_uses(&self, lock: Lock) -> impl Iterator<Item = (u32, LockUse)> {
+        let all = self.locks[lock as usize].iter();
+        all.filter_map(|(op, word)| Some((*op, LockUse::unpack(*word)?)))
     }
     /// One word for [`DeltaKind::ExtentAt`].
     pub fn pack_extent(state: ExtentState, addr: Option<DevAddr>) -> u64 {
@@ -315,6 +323,8 @@ impl Model {
             DeltaKind::CowLen | DeltaKind::CowAt => self.swap_extent(delta, |file| &mut file.cow),
             DeltaKind::SharedLen => self.swap_extent(delta, |file| &mut file.shared),
             DeltaKind::Shadow => self.swap_extent(delta, |file| &mut file.shadows),
+            DeltaKind::IoLock => self.swap_lock(delta, Lock::Io),
+            DeltaKind::InvalidateLock => self.swap_lock(delta, Lock::Invalidate),
             DeltaKind::FolioPlace => self.place_folio(delta),
             DeltaKind::FolioPfn => self.swap_folio(delta, |folio| &mut folio.pfn),
             DeltaKind::FolioFlags => self.swap_folio(delta, |folio| &mut folio.flags),
@@ -383,6 +393,21 @@ impl Model {
             extents.remove(&delta.aux);
         }
         done
+    }
+
+    fn swap_lock(&mut self, delta: &Delta, lock: Lock) -> Result<(), Mismatch> {
+        if delta.new != 0 {
+            LockUse::unpack(delta.new).ok_or_else(|| bad(delta))?;
+        }
+        let uses = &mut self.files.entry(delta.object, FileState::default).locks[lock as usize];
+        let mut word = uses.get(&delta.aux).copied().unwrap_or(0);
+        swap(&mut word, delta)?;
+        if word == 0 {
+            uses.remove(&delta.aux);
+        } else {
+            uses.insert(delta.aux, word);
+        }
+        Ok(())
     }
 
     fn place_folio(&mut self, delta: &Delta) -> Result<(), Mismatch> {
