@@ -109,6 +109,11 @@ kinds! {
     /// File: what a reclaimed folio left where it started, at block `aux`:
     /// [`crate::cache::workingset::Shadow`]; 0 = nothing.
     Shadow = 50, "shadow";
+    /// File: what operation `aux` has to do with the inode lock: [`crate::locks::LockUse`]; 0 =
+    /// nothing.
+    IoLock = 85, "i_rwsem";
+    /// File: the same of the invalidate lock.
+    InvalidateLock = 86, "invalidate_lock";
 }
 
 /// One change of one word of state.

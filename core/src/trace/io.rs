@@ -1,8 +1,9 @@
-//! Bios and requests as a trace describes them.
+//! Operations, bios and requests as a trace describes them.
 
 use crate::block::bio::{BioEnd, BioHead, BioState};
 use crate::block::request::RequestState;
-use crate::units::{Bytes, DevAddr, FolioId, Offset, Pos, RequestId};
+use crate::ops::{OpKind, OpResult};
+use crate::units::{Bytes, DevAddr, FileId, FolioId, Offset, Pos, RequestId, TaskId};
 
 /// A bio.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -110,5 +111,45 @@ impl RequestRecord {
     /// How far it has come.
     pub fn state(&self) -> RequestState {
         RequestState::from_code(self.state).expect("checked when applied")
+    }
+}
+
+/// An operation.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct OpRecord {
+    pub(super) head: u64,
+    pub(super) pos: u64,
+    pub(super) len: u64,
+    pub(super) ret: u64,
+}
+
+impl OpRecord {
+    /// What it does.
+    pub fn kind(&self) -> OpKind {
+        OpKind::from_code(self.head & 0xff).expect("checked when applied")
+    }
+    /// Who does it.
+    pub const fn task(&self) -> TaskId {
+        TaskId::new((self.head >> 8) as u32)
+    }
+    /// To which file.
+    pub const fn file(&self) -> FileId {
+        FileId::new((self.head >> 40) as u32)
+    }
+    /// Where.
+    pub const fn pos(&self) -> Pos {
+        Pos::new(self.pos)
+    }
+    /// How many bytes.
+    pub const fn len(&self) -> Bytes {
+        Bytes::new(self.len)
+    }
+    /// Whether it concerns no bytes.
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+    /// The result, once it has ended.
+    pub fn result(&self) -> Option<OpResult> {
+        (self.ret != 0).then(|| OpResult::unpack(self.ret))
     }
 }
