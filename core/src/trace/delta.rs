@@ -109,6 +109,9 @@ kinds! {
     /// File: what a reclaimed folio left where it started, at block `aux`:
     /// [`crate::cache::workingset::Shadow`]; 0 = nothing.
     Shadow = 50, "shadow";
+    /// Bio: where its queue cut it for the `aux`th time: device byte, with the code of the
+    /// reason in the bits below a sector; 0 = not so often.
+    BioCut = 120, "bio.cut";
 }
 
 /// One change of one word of state.

@@ -4,7 +4,7 @@
 //! test of the trace; applying an inverse takes a change back exactly.
 
 use super::delta::{ABSENT, Delta, DeltaKind};
-pub use super::io::{BioRecord, RequestRecord, SegRecord};
+pub use super::io::{BioRecord, OpRecord, RequestRecord, SegRecord};
 pub use super::place::Place;
 use super::rows::Rows;
 use crate::bits::{Bits, WORD};
@@ -14,8 +14,8 @@ use crate::cache::folio::FolioFlags;
 use crate::counters::Counters;
 use crate::geometry::Geometry;
 use crate::iomap::MapType;
-use crate::ops::{OpKind, OpResult};
-use crate::units::{Bytes, DevAddr, FileId, FolioId, Offset, Pfn, Pos, TaskId};
+use crate::ops::OpKind;
+use crate::units::{Bytes, DevAddr, FileId, FolioId, Offset, Pfn, Pos};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
@@ -175,46 +175,6 @@ impl FolioState {
     }
 }
 
-/// An operation.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct OpRecord {
-    head: u64,
-    pos: u64,
-    len: u64,
-    ret: u64,
-}
-
-impl OpRecord {
-    /// What it does.
-    pub fn kind(&self) -> OpKind {
-        OpKind::from_code(self.head & 0xff).expect("checked when applied")
-    }
-    /// Who does it.
-    pub const fn task(&self) -> TaskId {
-        TaskId::new((self.head >> 8) as u32)
-    }
-    /// To which file.
-    pub const fn file(&self) -> FileId {
-        FileId::new((self.head >> 40) as u32)
-    }
-    /// Where.
-    pub const fn pos(&self) -> Pos {
-        Pos::new(self.pos)
-    }
-    /// How many bytes.
-    pub const fn len(&self) -> Bytes {
-        Bytes::new(self.len)
-    }
-    /// Whether it concerns no bytes.
-    pub const fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-    /// The result, once it has ended.
-    pub fn result(&self) -> Option<OpResult> {
-        (self.ret != 0).then(|| OpResult::unpack(self.ret))
-    }
-}
-
 /// How often a block of a file was written, and how often nobody had asked for it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Tally {
@@ -337,6 +297,7 @@ impl Model {
                 self.swap_bio(delta, |bio| &mut bio.end)
             }
             DeltaKind::BioSegAt | DeltaKind::BioSegLen => self.swap_seg(delta),
+            DeltaKind::BioCut => self.swap_cut(delta),
             DeltaKind::BioRequest => self.swap_bio(delta, |bio| &mut bio.request),
             DeltaKind::RequestHead => self.place_request(delta),
             DeltaKind::RequestAddr => self.swap_request(delta, |request| &mut request.addr),
@@ -475,6 +436,19 @@ impl Model {
         let done = swap(word, delta);
         while bio.segs.last() == Some(&(0, 0)) {
             bio.segs.pop();
+        }
+        done
+    }
+
+    fn swap_cut(&mut self, delta: &Delta) -> Result<(), Mismatch> {
+        let bio = self.bios.get_mut(delta.object).ok_or_else(|| bad(delta))?;
+        let at = delta.aux as usize;
+        if at == bio.cuts.len() {
+            bio.cuts.push(0);
+        }
+        let done = swap(bio.cuts.get_mut(at).ok_or_else(|| bad(delta))?, delta);
+        while bio.cuts.last() == Some(&0) {
+            bio.cuts.pop();
         }
         done
     }
