@@ -59,6 +59,7 @@ impl<S: Sink> Rig<S> {
             space: SpaceAllocator::new(DevAddr::ZERO, None),
             readahead: ReadaheadLimits::usual(geometry),
             queue: None,
+            partition: Bytes::ZERO,
         };
         let engine = Engine::new(config, HeapFrames::new(geometry.page_size()), sink);
         let file = engine.open(Pos::new(size), provider);

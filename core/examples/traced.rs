@@ -33,6 +33,7 @@ fn main() {
         space: SpaceAllocator::new(DevAddr::ZERO, None),
         readahead: ReadaheadLimits::default(),
         queue: None,
+        partition: Bytes::ZERO,
     };
     let engine: Engine<Traced> = Engine::new(config, HeapFrames::new(page), Recording::default());
     let size = Bytes::kib(64);

@@ -36,6 +36,7 @@ fn main() {
             space: SpaceAllocator::new(DevAddr::ZERO, None),
             readahead: ReadaheadLimits::default(),
             queue: None,
+            partition: Bytes::ZERO,
         };
         let engine: Engine<Untraced> = Engine::new(config, HeapFrames::new(page), NoTrace);
         let device = Provider::BlockDev(BlockDev::new(Bytes::new(FILE)));

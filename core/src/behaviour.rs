@@ -219,6 +219,23 @@ switch! {
     }
 }
 
+switch! {
+    /// What ends bios where a stripe of a device ends of which parts are expensive.
+    StripeAlignment {
+        /// Nothing (up to 7.0).
+        None = "none",
+        /// Writeback cuts its bios there, counting from the start of its partition (proposed 2025).
+        Iomap = "iomap",
+        /// The same, counting from the start of the disk, where the stripes are.
+        IomapDevice = "iomap-device",
+        /// As proposed in review: what is left of a piece takes its bytes from the piece's start
+        /// again. No kernel has it.
+        IomapStaleOffset = "iomap-stale-offset",
+        /// The queue of RAID4/5/6 cuts bios of any origin (7.1).
+        BlockSplit = "block-split",
+    }
+}
+
 macro_rules! behaviours {
     ($($name:ident: $switch:ident,)*) => {
         /// One value for every switch.
@@ -273,6 +290,7 @@ behaviours! {
     zero_flush: ZeroFlush,
     folio_split: FolioSplit,
     insert_flush: InsertFlush,
+    stripe_alignment: StripeAlignment,
 }
 
 /// How a profile is known.
@@ -322,6 +340,7 @@ const LINUX_5_15: Behaviours = Behaviours {
     zero_flush: ZeroFlush::Never,
     folio_split: FolioSplit::Uniform,
     insert_flush: InsertFlush::None,
+    stripe_alignment: StripeAlignment::None,
 };
 /// Of kernels before iomap: what the switches say, and no more.
 const LINUX_3_15: Behaviours =
@@ -355,6 +374,7 @@ const LINUX_7_3: Behaviours = Behaviours {
     write_pending: WritePending::FolioSize,
     zero_flush: ZeroFlush::HoleOrUnwritten,
     insert_flush: InsertFlush::EofFolio,
+    stripe_alignment: StripeAlignment::BlockSplit,
     ..LINUX_6_18
 };
 const NEXT: Behaviours = Behaviours {

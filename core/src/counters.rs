@@ -74,6 +74,8 @@ counters! {
     Refaults = "refaults",
     /// Times a write asked whether too much is dirty.
     BalanceDirtyCalls = "balance_dirty_calls",
+    /// Cuts of bios by the limits of the queue.
+    SplitBios = "split_bios",
 }
 
 /// The value of every counter.

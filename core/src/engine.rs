@@ -154,7 +154,7 @@ impl<E: Env> Engine<E> {
         let mut world = self.world.borrow_mut();
         let task = world.caller.task;
         world.caller = Caller { task, op: None, context: Context::Softirq };
-        world.end_bio(bio, result);
+        world.end_part(bio, None, result);
     }
     /// A request ended, and so did all its bios.
     pub fn handle_request_end(&self, request: RequestId, result: Result<(), Errno>) {

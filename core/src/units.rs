@@ -154,6 +154,8 @@ newtype!(/// A task: an application thread, or a worker of the kernel.
     TaskId(u32));
 newtype!(/// A bio, numbered in the order of allocation. Numbers are never used again.
     BioId(u32));
+newtype!(/// A member of an array, by its number in it.
+    MemberId(u32));
 newtype!(/// A request, numbered in the order of allocation. Numbers are never used again.
     RequestId(u32));
 newtype!(/// An operation, numbered in the order of its start.

@@ -5,7 +5,8 @@
 
 use crate::behaviour::Behaviours;
 use crate::block::bio::{Bio, BioEnd, BioState};
-use crate::block::queue::{Queue, QueueLimits};
+use crate::block::limits::QueueLimits;
+use crate::block::queue::Queue;
 use crate::block::request::Request;
 use crate::cache::folio::{Folio, FolioFlags, NO_IFS, Slab};
 use crate::cache::frame_alloc::{FrameAllocator, FramePolicy};
@@ -61,6 +62,8 @@ pub struct Config {
     pub readahead: ReadaheadLimits,
     /// The request queue that bios go through; none: they go straight to the device.
     pub queue: Option<QueueLimits>,
+    /// Where the partition that holds the files begins on its disk.
+    pub partition: Bytes,
 }
 
 /// A device inside submission: takes the data of a bio at once, and may end it there. None: it goes
@@ -133,7 +136,14 @@ pub(crate) struct BioEntry {
     /// Its completion is a worker's, which was decided when it was sent.
     pub(crate) deferred: bool,
     pub(crate) error: Option<Errno>,
+    /// Its last request.
     pub(crate) request: Option<RequestId>,
+    /// Where the queue cut it: device address, with the code of the reason in the low bits.
+    pub(crate) cuts: Vec<u64>,
+    /// Parts of it that have not ended.
+    pub(crate) parts: u32,
+    /// The requests that hold them.
+    pub(crate) requests: Vec<RequestId>,
 }
 
 /// An operation that runs, or ended a moment ago.
@@ -231,6 +241,10 @@ impl<E: Env> World<E> {
     }
     pub(crate) const fn behaviours(&self) -> Behaviours {
         self.config.behaviours
+    }
+    /// Where the partition that holds the files begins on its disk.
+    pub const fn partition(&self) -> Bytes {
+        self.config.partition
     }
     pub(crate) fn file(&self, id: FileId) -> &Inode {
         &self.files[id.get() as usize]

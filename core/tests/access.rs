@@ -51,6 +51,7 @@ impl Rig {
             space: SpaceAllocator::new(DevAddr::ZERO, None),
             readahead: ReadaheadLimits { window: Pages::ZERO, io: Pages::ZERO },
             queue: None,
+            partition: Bytes::ZERO,
         };
         let engine = Engine::new(config, HeapFrames::new(geometry.page_size()), NoTrace);
         let file = engine.open(Pos::ZERO + size, provider);

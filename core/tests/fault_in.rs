@@ -62,6 +62,7 @@ impl Device {
             space: SpaceAllocator::new(DevAddr::ZERO, None),
             readahead: ReadaheadLimits::usual(geometry),
             queue: None,
+            partition: Bytes::ZERO,
         };
         let engine = Engine::new(config, Forgets([0; PAGE as usize]), NoTrace);
         let size = Bytes::new(1 << 33);

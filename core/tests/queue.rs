@@ -6,7 +6,7 @@ use common::events::block_events;
 use common::{Host, TASK};
 use folioscope_core::behaviour::{Behaviours, PlugOrder};
 use folioscope_core::block::bio::BioOp;
-use folioscope_core::block::queue::QueueLimits;
+use folioscope_core::block::limits::QueueLimits;
 use folioscope_core::cache::frame_alloc::FramePolicy;
 use folioscope_core::counters::{Counter, Counters};
 use folioscope_core::device::fault::DeviceFault;
@@ -44,6 +44,7 @@ impl Rig {
             space: SpaceAllocator::new(DevAddr::new(1 << 30), None),
             readahead: ReadaheadLimits::default(),
             queue: Some(limits),
+            partition: Bytes::ZERO,
         };
         let engine = Engine::new(config, HeapFrames::new(size), Recording::default());
         let mut extents = Extents::new(geometry);

@@ -34,6 +34,7 @@ fn engine(behaviours: Behaviours, order: u8) -> (Engine<Host<Recording>>, Geomet
         space: SpaceAllocator::new(DevAddr::ZERO, None),
         readahead: ReadaheadLimits::usual(geometry),
         queue: None,
+        partition: Bytes::ZERO,
     };
     (Engine::new(config, HeapFrames::new(PAGE), Recording::default()), geometry)
 }
@@ -124,13 +125,14 @@ fn every_profile_is_named_once_and_the_newest_differs_by_reads_counts_and_flushe
     assert_eq!(newest.behaviours.read_submission, ReadSubmission::BeforeNextMapping);
     assert_eq!(newest.behaviours.read_pending, ReadPending::FolioSize);
     let Behaviours { read_submission, read_pending, write_pending, .. } = usual;
-    let Behaviours { zero_flush, insert_flush, .. } = usual;
+    let Behaviours { zero_flush, insert_flush, stripe_alignment, .. } = usual;
     let same = Behaviours {
         read_submission,
         read_pending,
         write_pending,
         zero_flush,
         insert_flush,
+        stripe_alignment,
         ..newest.behaviours
     };
     assert_eq!(same, usual);

@@ -6,7 +6,7 @@ mod common;
 use common::events::block_events;
 use common::{Host, TASK};
 use folioscope_core::behaviour::{Behaviours, ReadPending, ReadSubmission};
-use folioscope_core::block::queue::QueueLimits;
+use folioscope_core::block::limits::QueueLimits;
 use folioscope_core::cache::frame_alloc::FramePolicy;
 use folioscope_core::counters::{Counter, Counters};
 use folioscope_core::device::sim::{Sim, Timing};
@@ -210,6 +210,7 @@ fn one_folio(blocks: u64, pending: ReadPending) -> (Engine<Host<Recording>>, Fil
         space: SpaceAllocator::new(DevAddr::new(1 << 30), None),
         readahead: ReadaheadLimits::default(),
         queue: Some(QueueLimits::USUAL),
+        partition: Bytes::ZERO,
     };
     let engine: Engine<Host<Recording>> =
         Engine::new(config, HeapFrames::new(folio), Recording::default());

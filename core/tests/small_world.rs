@@ -148,6 +148,7 @@ impl Setting {
             space: SpaceAllocator::new(DevAddr::ZERO, None),
             readahead: ReadaheadLimits { window: Pages::new(2), io: Pages::new(2) },
             queue: None,
+            partition: Bytes::ZERO,
         };
         let engine = Engine::new(config, HeapFrames::new(self.geometry.page_size()), NoTrace);
         // Short bios overtake long ones.

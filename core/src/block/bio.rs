@@ -74,11 +74,13 @@ pub enum BioEnd {
     SyncRead,
     /// The next mapping is not asked for before what there is has been sent.
     MappingEnds,
+    /// A stripe of the device ends there, of which parts are expensive.
+    Stripe,
 }
 
 impl BioEnd {
     /// Every reason, in the order of its code.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Open,
         Self::LastRange,
         Self::FileGap,
@@ -90,6 +92,7 @@ impl BioEnd {
         Self::Boundary,
         Self::SyncRead,
         Self::MappingEnds,
+        Self::Stripe,
     ];
     /// The code used in deltas.
     pub fn code(self) -> u64 {
@@ -113,6 +116,7 @@ impl BioEnd {
             Self::Boundary => "ends: boundary",
             Self::SyncRead => "ends: read and wait",
             Self::MappingEnds => "ends: its mapping ends",
+            Self::Stripe => "ends: the stripe ends",
         }
     }
 }

@@ -1,10 +1,11 @@
 //! The request queue between bios and the device: a task's plug, merging into its last request, and
 //! the order in which requests leave it (`blk_mq_submit_bio`, `blk_flush_plug`).
 //!
-//! One device, no scheduler. A bio that is larger than the limits is not split.
+//! One device, no scheduler. A bio that is larger than the limits comes in parts (`split`).
 
 use super::bio::Bio;
-use super::request::{Request, RequestEntry, RequestState};
+use super::limits::QueueLimits;
+use super::request::{Part, Request, RequestEntry, RequestState};
 use super::submit::request_word;
 use crate::behaviour::PlugOrder;
 use crate::counters::Counter;
@@ -13,7 +14,7 @@ use crate::trace::delta::DeltaKind;
 use crate::trace::rule::Rule;
 use crate::trace::sink::Sink;
 use crate::trace::step::Context;
-use crate::units::{BioId, Bytes, RequestId, TaskId};
+use crate::units::{BioId, Bytes, DevAddr, Offset, Pfn, RequestId, TaskId};
 use crate::world::{Effect, Env, World};
 use std::collections::BTreeMap;
 
@@ -21,28 +22,6 @@ use std::collections::BTreeMap;
 const MAX_PLUGGED: usize = 32;
 /// A plug whose last request is as long as this takes no other (`BLK_PLUG_FLUSH_SIZE`).
 const LONG_REQUEST: Bytes = Bytes::kib(128);
-
-/// How large merging may make a request (`queue_limits`).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct QueueLimits {
-    /// Bytes (`max_sectors`).
-    pub bytes: Bytes,
-    /// Pieces of memory (`max_segments`).
-    pub segments: u64,
-    /// Bytes of one of them (`max_segment_size`).
-    pub segment: Bytes,
-}
-
-impl QueueLimits {
-    /// Those of a device that says nothing.
-    pub const USUAL: Self =
-        Self { bytes: Bytes::kib(1280), segments: 128, segment: Bytes::kib(64) };
-
-    fn segments_of(&self, bio: &Bio) -> u64 {
-        let pieces = |len: Bytes| len.get().div_ceil(self.segment.get());
-        bio.vecs.iter().map(|vec| pieces(vec.len)).sum::<u64>().max(1)
-    }
-}
 
 /// Requests that a task holds back (`struct blk_plug`).
 #[derive(Clone, Debug)]
@@ -89,12 +68,13 @@ impl<E: Env> World<E> {
             self.flush_plug(Rule::UnpluggedToSleep);
         }
     }
-    /// A submitted bio joins a request or gets one of its own (`blk_mq_submit_bio`).
-    pub(super) fn queue_bio(&mut self, bio: &Bio, limits: QueueLimits) {
-        if self.merge_into_plug(bio, limits) {
+    /// A submitted bio joins a request or gets one of its own (`blk_mq_submit_bio`). `part`: it is
+    /// one of the parts of a larger one; a part that is not the last merges with nothing.
+    pub(super) fn queue_bio(&mut self, bio: &Bio, part: Part, limits: QueueLimits) {
+        if part != Part::First && self.merge_into_plug(bio, limits) {
             return;
         }
-        let request = self.new_request(bio, limits);
+        let request = self.new_request(bio, part, limits);
         let task = self.caller.task;
         let Some(plug) = self.queue.plug_of(task) else { return self.issue(request) };
         let (held, last) = (plug.held.len(), plug.held.last().copied());
@@ -111,16 +91,18 @@ impl<E: Env> World<E> {
     /// Tries the last request of the task's plug (`blk_attempt_plug_merge`): same direction, and
     /// both about data or both about the file system's own blocks (`blk_cgroup_mergeable`).
     fn merge_into_plug(&mut self, bio: &Bio, limits: QueueLimits) -> bool {
+        let page = self.geometry().page_size();
         let Some(plug) = self.queue.plug_of(bio.task) else { return false };
         let Some(last) = plug.held.last().copied() else { return false };
         let entry = self.queue.requests.get_mut(&last).expect("held requests exist");
         let alike = entry.head.op == bio.head.op && entry.head.meta == bio.head.meta;
-        let segments = entry.segments + limits.segments_of(bio);
+        let segments = entry.segments + segments_of(&limits, bio, page);
         let len = entry.len + bio.len;
         if !alike
             || entry.head.fua
             || bio.head.fua
-            || len > limits.bytes
+            || entry.part == Some(Part::First)
+            || len > room_of(&limits, entry.addr.min(bio.addr))
             || segments > limits.segments
         {
             return false;
@@ -146,15 +128,17 @@ impl<E: Env> World<E> {
         self.step(rule, [u64::from(bio.id.get()), u64::from(id), addr.get(), len.get()]);
         true
     }
-    fn new_request(&mut self, bio: &Bio, limits: QueueLimits) -> RequestId {
+    fn new_request(&mut self, bio: &Bio, part: Part, limits: QueueLimits) -> RequestId {
         let id = RequestId::new(self.queue.next);
         self.queue.next += 1;
         let entry = RequestEntry {
             head: bio.head,
             addr: bio.addr,
             len: bio.len,
-            segments: limits.segments_of(bio),
+            segments: segments_of(&limits, bio, self.geometry().page_size()),
             bios: vec![bio.id],
+            part: (part != Part::Whole).then_some(part),
+            cut: (part != Part::Whole).then(|| Box::new(bio.clone())),
             left: 1,
             task: bio.task,
             state: RequestState::New,
@@ -170,8 +154,11 @@ impl<E: Env> World<E> {
         id
     }
     fn join_request(&mut self, bio: BioId, request: RequestId) {
-        self.bio_mut(bio).request = Some(request);
-        self.note(DeltaKind::BioRequest, bio.get(), 0, 0, request_word(Some(request)));
+        let entry = self.bio_mut(bio);
+        let old = entry.request.replace(request);
+        entry.requests.push(request);
+        let (old, new) = (request_word(old), request_word(Some(request)));
+        self.note(DeltaKind::BioRequest, bio.get(), 0, old, new);
     }
     fn set_request_state(&mut self, id: RequestId, state: RequestState) {
         let entry = self.queue.requests.get_mut(&id).expect("a request that exists");
@@ -211,7 +198,10 @@ impl<E: Env> World<E> {
         self.set_request_state(id, RequestState::Issued);
         self.count(Counter::Requests, 1);
         let entry = &self.queue.requests[&id];
-        let bios = entry.bios.iter().map(|bio| self.bios[bio].bio.clone()).collect();
+        let part = |id: BioId| entry.cut.as_deref().filter(|part| part.id == id);
+        let whole = |id: BioId| self.placed(&self.bios[&id].bio);
+        let bios = entry.bios.iter().map(|id| part(*id).cloned().unwrap_or_else(|| whole(*id)));
+        let bios = bios.collect();
         let request = Request { id, head: entry.head, bios };
         let args =
             [u64::from(id.get()), entry.addr.get(), entry.len.get(), entry.bios.len() as u64];
@@ -230,7 +220,7 @@ impl<E: Env> World<E> {
         let error = result.err().map_or(0, |errno| u64::from(errno.number()));
         self.step(Rule::RequestCompleted, [u64::from(id.get()), len.get(), error, 0]);
         for bio in bios {
-            self.end_bio(bio, result);
+            self.end_part(bio, Some(id), result);
         }
     }
     /// One of a request's bios ended; with the last one the request is done.
@@ -261,4 +251,20 @@ impl<E: Env> World<E> {
         }
         !gone.is_empty()
     }
+}
+
+/// Pieces of memory of a bio (`blk_recalc_rq_segments`).
+fn segments_of(limits: &QueueLimits, bio: &Bio, page: Bytes) -> u64 {
+    let phys = |pfn: Pfn, offset: Offset| pfn.get() * page.get() + offset.get();
+    let pieces =
+        bio.vecs.iter().map(|vec| limits.segments_of_vec(phys(vec.pfn, vec.offset), vec.len));
+    pieces.sum::<u64>().max(1)
+}
+
+/// Bytes that a request which begins there may have (`blk_rq_get_max_sectors`).
+fn room_of(limits: &QueueLimits, at: DevAddr) -> Bytes {
+    if limits.chunk.is_zero() {
+        return limits.bytes;
+    }
+    limits.bytes.min(Bytes::new(limits.chunk.get() - at.get() % limits.chunk.get()))
 }

@@ -64,6 +64,17 @@ impl Request {
     }
 }
 
+/// What of a bio a request begins with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    /// All of it.
+    Whole,
+    /// A part that another one follows: nothing merges with it (`REQ_NOMERGE`).
+    First,
+    /// The last part.
+    Last,
+}
+
 /// A request with what the queue knows of it.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestEntry {
@@ -74,6 +85,10 @@ pub(crate) struct RequestEntry {
     pub(crate) segments: u64,
     /// In the order of their addresses.
     pub(crate) bios: Vec<BioId>,
+    /// It was allocated for a part of a bio.
+    pub(crate) part: Option<Part>,
+    /// That part.
+    pub(crate) cut: Option<Box<Bio>>,
     /// How many of them have not ended.
     pub(crate) left: usize,
     pub(crate) task: TaskId,

@@ -1,6 +1,9 @@
 //! How a bio is built, handed on, and ended.
 
 use super::bio::{Bio, BioEnd, BioHead, BioOp, BioSeg, BioState, BioVec, MAX_BYTES};
+use super::limits::QueueLimits;
+use super::request::Part;
+use super::split::split;
 use crate::behaviour::ReadPending;
 use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
@@ -44,6 +47,9 @@ impl<E: Env> World<E> {
             deferred: false,
             error: None,
             request: None,
+            cuts: Vec::new(),
+            parts: 1,
+            requests: Vec::new(),
         };
         self.bios.insert(id, entry);
         self.note(DeltaKind::BioHead, id.get(), 0, 0, head.pack());
@@ -114,6 +120,11 @@ impl<E: Env> World<E> {
         let old = core::mem::replace(&mut self.bio_mut(id).bio.io_size, size);
         self.note(DeltaKind::BioIoSize, id.get(), 0, old.get(), size.get());
     }
+    /// The file position that an ioend says it has, where its memory is another's.
+    pub(crate) fn set_bio_pos(&mut self, id: BioId, pos: Pos) {
+        let old = core::mem::replace(&mut self.bio_mut(id).bio.pos, pos);
+        self.note(DeltaKind::BioPos, id.get(), 0, old.get(), pos.get());
+    }
     /// The bytes of a bio that has no folio.
     pub(crate) fn set_bio_len(&mut self, id: BioId, len: Bytes) {
         let old = core::mem::replace(&mut self.bio_mut(id).bio.len, len);
@@ -160,6 +171,9 @@ impl<E: Env> World<E> {
         );
         let args = [u64::from(id.get()), bio.addr.get(), bio.len.get(), end.code()];
         self.step(Rule::BioSubmitted, args);
+        if self.config.queue.is_some() && self.bio(id).purpose == Purpose::Ioend {
+            self.require_in_stripe(bio.addr, bio.len, bio.pos);
+        }
         if let Some(mut device) = self.at_submit.take() {
             let ended = device(&bio, &mut self.memory);
             self.at_submit = Some(device);
@@ -172,9 +186,81 @@ impl<E: Env> World<E> {
                 return;
             }
         }
-        match self.config.queue {
-            Some(limits) => self.queue_bio(&bio, limits),
-            None => self.effects.push_back(Effect::Submit(bio)),
+        if let Some(limits) = self.config.queue {
+            self.send_parts(&bio, limits);
+        } else {
+            let addr = bio.addr + self.config.partition;
+            self.effects.push_back(Effect::Submit(Bio { addr, ..bio }));
+        }
+    }
+    /// The bio as the whole disk knows it: a partition's start is added (`blk_partition_remap`).
+    pub(super) fn placed(&self, bio: &Bio) -> Bio {
+        Bio { addr: bio.addr + self.config.partition, ..bio.clone() }
+    }
+    /// Cuts a bio where the queue's limits want it, and hands the parts on in order.
+    fn send_parts(&mut self, bio: &Bio, limits: QueueLimits) {
+        let placed = self.placed(bio);
+        if !self.config.partition.is_zero() {
+            let (old, new) = (bio.addr.get(), placed.addr.get());
+            self.step(Rule::BioRemapped, [u64::from(bio.id.get()), new, old, bio.len.get()]);
+        }
+        if limits.first_cut(placed.addr, &placed.vecs, self.geometry().page_size()).is_none() {
+            return self.send_part(placed, Part::Whole, limits);
+        }
+        let parts = split(&placed, &limits, self.geometry().page_size());
+        self.bio_mut(bio.id).parts = parts.len() as u32;
+        for (part, why) in parts {
+            let Some(why) = why else {
+                self.send_part(part, Part::Last, limits);
+                continue;
+            };
+            let id = bio.id.get();
+            let at = part.end().get();
+            let entry = self.bio_mut(bio.id);
+            let nth = entry.cuts.len() as u32;
+            entry.cuts.push(at | why.code());
+            self.note(DeltaKind::BioCut, id, nth, 0, at | why.code());
+            self.count(Counter::SplitBios, 1);
+            self.step(Rule::BioSplit, [u64::from(id), part.addr.get(), at, why.code()]);
+            self.send_part(part, Part::First, limits);
+        }
+    }
+    fn send_part(&mut self, bio: Bio, part: Part, limits: QueueLimits) {
+        if limits.requests {
+            self.queue_bio(&bio, part, limits);
+        } else {
+            self.effects.push_back(Effect::Submit(bio));
+        }
+    }
+    /// One part of a bio ended, or all of a bio that has one part; with the last one the bio ends.
+    /// An error of one part is the bio's (`bio_chain`).
+    pub(crate) fn end_part(
+        &mut self,
+        id: BioId,
+        request: Option<RequestId>,
+        result: Result<(), Errno>,
+    ) {
+        let Some(entry) = self.bios.get_mut(&id) else { return };
+        if entry.state != BioState::InFlight {
+            return;
+        }
+        if let Err(errno) = result {
+            entry.error.get_or_insert(errno);
+        }
+        // A host that ends bios ends parts in the order in which it got them.
+        let first = (!entry.requests.is_empty()).then(|| entry.requests[0]);
+        let of = request.or(first);
+        entry.requests.retain(|id| Some(*id) != of);
+        entry.parts = entry.parts.saturating_sub(1);
+        let (left, result) = (entry.parts, entry.error.map_or(Ok(()), Err));
+        if let Some(of) = of {
+            self.bio_of_request_ended(of);
+        }
+        if left == 0 {
+            self.end_bio(id, result);
+        } else {
+            let error = result.err().map_or(0, |errno| u64::from(errno.number()));
+            self.step(Rule::PartCompleted, [u64::from(id.get()), u64::from(left), error, 0]);
         }
     }
     /// A bio ended: what waits for its bytes may go on.
@@ -187,7 +273,6 @@ impl<E: Env> World<E> {
         let (purpose, deferred) = (entry.purpose, entry.deferred);
         let segs = entry.bio.segs.clone();
         let (len, op, task) = (entry.bio.len, entry.bio.head.op, entry.bio.task);
-        let request = entry.request;
         self.caller.task = task;
         if result.is_ok() {
             let counter = match op {
@@ -199,9 +284,6 @@ impl<E: Env> World<E> {
         } else {
             self.count(Counter::FailedBios, 1);
             self.set_bio_state(id, BioState::Failed);
-        }
-        if let Some(request) = request {
-            self.bio_of_request_ended(request);
         }
         let error = result.err().map_or(0, |errno| u64::from(errno.number()));
         self.step(Rule::BioCompleted, [u64::from(id.get()), len.get(), error, 0]);
@@ -334,6 +416,9 @@ impl<E: Env> World<E> {
         for (at, seg) in entry.bio.segs.iter().enumerate().rev() {
             self.note(DeltaKind::BioSegLen, id, at as u32, seg.len.get(), 0);
             self.note(DeltaKind::BioSegAt, id, at as u32, seg_word(seg), 0);
+        }
+        for (at, cut) in entry.cuts.iter().enumerate().rev() {
+            self.note(DeltaKind::BioCut, id, at as u32, *cut, 0);
         }
         self.note(DeltaKind::BioEnd, id, 0, entry.end.code(), 0);
         self.note(DeltaKind::BioIoSize, id, 0, entry.bio.io_size.get(), 0);

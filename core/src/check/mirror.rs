@@ -94,6 +94,9 @@ impl<E: Env> World<E> {
             out.put(DeltaKind::BioState, id, 0, entry.state.code());
             out.put(DeltaKind::BioEnd, id, 0, entry.end.code());
             out.put(DeltaKind::BioRequest, id, 0, request_word(entry.request));
+            for (at, cut) in entry.cuts.iter().enumerate() {
+                out.put(DeltaKind::BioCut, id, at as u32, *cut);
+            }
             for (at, seg) in bio.segs.iter().enumerate() {
                 out.put(DeltaKind::BioSegAt, id, at as u32, seg_word(seg));
                 out.put(DeltaKind::BioSegLen, id, at as u32, seg.len.get());

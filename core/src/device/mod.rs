@@ -3,6 +3,7 @@
 //! They claim order and counts, not seconds.
 
 pub mod fault;
+pub mod md;
 pub mod sim;
 pub mod store;
 pub mod volatile;

@@ -158,7 +158,7 @@ impl Sim {
                 if let (MapType::Mapped, Some(addr)) = (map.kind, map.addr)
                     && start < end
                 {
-                    self.store.read(addr, &mut out[start..end]);
+                    self.store.read(addr + world.partition(), &mut out[start..end]);
                 }
             }
             put_inline(
@@ -394,7 +394,7 @@ pub fn peek_bytes<E: Env>(engine: &Engine<E>, sim: &Sim, file: FileId) -> Vec<u8
             if !world.peek_cached(file, at, part) {
                 let map = provider.peek(at, end);
                 if let (MapType::Mapped, Some(addr)) = (map.kind, map.addr_of(at)) {
-                    sim.store.read(addr, part);
+                    sim.store.read(addr + world.partition(), part);
                 }
             }
             at = end;

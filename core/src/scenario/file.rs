@@ -5,7 +5,8 @@
 use super::fault::build_faults;
 pub use super::fields::ScenarioError;
 use super::fields::{Problem, RawSize, locate, number};
-use super::raw::{self, Raw, RawDevice, RawOp, RawQueue, RawWorld};
+use super::queue;
+use super::raw::{self, Raw, RawDevice, RawOp, RawWorld};
 use super::shape;
 use super::size::parse_size;
 use super::start::{Taken, build_files};
@@ -13,7 +14,6 @@ use super::{
     Action, MAX_FILE, MAX_HELD, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp, StartFile, Variant,
 };
 use crate::behaviour::{Behaviours, Profile};
-use crate::block::queue::QueueLimits;
 use crate::device::sim::Timing;
 use crate::geometry::Geometry;
 use crate::ops::readahead::ReadaheadLimits;
@@ -78,7 +78,8 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
         variants,
         files,
         device: raw.device.as_ref().map_or(Ok(Timing::Ram), build_device)?,
-        queue: raw.queue.as_ref().map(build_queue).transpose()?,
+        queue: raw.queue.as_ref().map(queue::build).transpose()?,
+        partition: raw.partition.as_ref().map_or(Ok(Bytes::ZERO), queue::partition)?,
         ops,
         faults,
         free_blocks: free_blocks.map(Blocks::new),
@@ -123,11 +124,6 @@ fn build_device(raw: &RawDevice) -> Result<Timing, Problem> {
         per_kib: Nanos::new(1_000_000_000 / (per_second * 1024)),
         flush: micros("flush_us", &raw.flush_us)?,
     })
-}
-
-fn build_queue(raw: &RawQueue) -> Result<QueueLimits, Problem> {
-    let bytes = raw.max_size.as_ref().map_or(Ok(QueueLimits::USUAL.bytes), size)?;
-    Ok(QueueLimits { bytes, ..QueueLimits::USUAL })
 }
 
 /// Refuses a scenario whose files would need more memory than a run may have: what they hold at

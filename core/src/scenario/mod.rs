@@ -6,14 +6,15 @@ pub(crate) mod fields;
 pub mod file;
 pub mod fio;
 pub mod fit;
+mod queue;
 mod raw;
 pub mod run;
 mod shape;
 pub mod size;
 mod start;
 
-use crate::behaviour::Behaviours;
-use crate::block::queue::QueueLimits;
+use crate::behaviour::{Behaviours, StripeAlignment};
+use crate::block::limits::QueueLimits;
 use crate::device::sim::Timing;
 use crate::fs::prealloc::Prealloc;
 use crate::geometry::Geometry;
@@ -218,10 +219,23 @@ pub struct Scenario {
     pub device: Timing,
     /// The request queue before it, if there is one.
     pub queue: Option<QueueLimits>,
+    /// Where the partition that holds the files begins on the device.
+    pub partition: Bytes,
     /// What is done.
     pub ops: Vec<ScenarioOp>,
     /// What goes wrong.
     pub faults: Vec<fault::ScenarioFault>,
     /// Blocks that are free at the start; none = no end of them.
     pub free_blocks: Option<Blocks>,
+}
+
+impl Scenario {
+    /// The limits of the queue in a run: kernels from 7.1 on cut at the stripes of a device of
+    /// which parts are expensive.
+    pub fn queue_of(&self, variant: &Variant) -> Option<QueueLimits> {
+        let limits = self.queue?;
+        let cuts = variant.behaviours.stripe_alignment == StripeAlignment::BlockSplit;
+        let stripe = limits.stripe().filter(|_| cuts && limits.chunk.is_zero());
+        Some(QueueLimits { chunk: stripe.unwrap_or(limits.chunk), ..limits })
+    }
 }

@@ -17,7 +17,8 @@ pub(super) struct Raw {
     pub(super) switches: Switches,
     pub(super) world: Spanned<RawWorld>,
     pub(super) device: Option<RawDevice>,
-    pub(super) queue: Option<RawQueue>,
+    pub(super) queue: Option<Spanned<RawQueue>>,
+    pub(super) partition: Option<RawPartition>,
     pub(super) variant: Vec<RawVariant>,
     pub(super) file: Vec<Spanned<RawFile>>,
     pub(super) op: Vec<Spanned<RawOp>>,
@@ -41,7 +42,28 @@ pub(super) struct RawDevice {
 }
 
 pub(super) struct RawQueue {
-    pub(super) max_size: Option<Spanned<RawSize>>,
+    /// By the names of [`QUEUE_SIZES`], in their order.
+    pub(super) sizes: Vec<Option<Spanned<RawSize>>>,
+    pub(super) max_segments: Option<Spanned<i64>>,
+    pub(super) partial_stripes_expensive: bool,
+    pub(super) requests: bool,
+}
+
+/// The limits of a queue that are sizes.
+pub(super) const QUEUE_SIZES: [&str; 9] = [
+    "max_size",
+    "max_segment_size",
+    "segment_boundary",
+    "virt_boundary",
+    "chunk",
+    "logical_block_size",
+    "physical_block_size",
+    "io_min",
+    "io_opt",
+];
+
+pub(super) struct RawPartition {
+    pub(super) start: Spanned<RawSize>,
 }
 
 pub(super) struct RawVariant {
@@ -127,13 +149,24 @@ impl RawFault {
 pub(super) fn read(text: &str) -> Result<Raw, Problem> {
     let root = parse(text)?;
     let known = [
-        "version", "title", "profile", "switches", "world", "device", "queue", "variant", "file",
-        "op", "fault",
+        "version",
+        "title",
+        "profile",
+        "switches",
+        "world",
+        "device",
+        "queue",
+        "partition",
+        "variant",
+        "file",
+        "op",
+        "fault",
     ];
     let fields = Fields::new(root.span(), root.get_ref(), &known)?;
     let (world_span, world) = fields.table("world")?.ok_or_else(|| fields.missing("world"))?;
     let device = fields.table("device")?;
     let queue = fields.table("queue")?;
+    let partition = fields.table("partition")?;
     Ok(Raw {
         version: fields.need("version", integer)?,
         title: fields.need("title", string)?.into_inner(),
@@ -141,7 +174,10 @@ pub(super) fn read(text: &str) -> Result<Raw, Problem> {
         switches: fields.switches()?,
         world: Spanned::new(world_span.clone(), world_of(world_span, world)?),
         device: device.map(|(span, table)| device_of(span, table)).transpose()?,
-        queue: queue.map(|(span, table)| queue_of(span, table)).transpose()?,
+        queue: queue
+            .map(|(span, table)| Ok(Spanned::new(span.clone(), queue_of(span, table)?)))
+            .transpose()?,
+        partition: partition.map(|(span, table)| partition_of(span, table)).transpose()?,
         variant: fields.list("variant", variant_of)?.into_iter().map(Spanned::into_inner).collect(),
         file: fields.list("file", file_of)?,
         op: fields.list("op", op_of)?,
@@ -176,8 +212,21 @@ fn device_of(span: Span, table: &DeTable<'_>) -> Result<RawDevice, Problem> {
 }
 
 fn queue_of(span: Span, table: &DeTable<'_>) -> Result<RawQueue, Problem> {
-    let fields = Fields::new(span, table, &["max_size"])?;
-    Ok(RawQueue { max_size: fields.may("max_size", size)? })
+    let others = ["max_segments", "raid_partial_stripes_expensive", "requests"];
+    let known: Vec<&str> = QUEUE_SIZES.into_iter().chain(others).collect();
+    let fields = Fields::new(span, table, &known)?;
+    let flag = |name| Ok(fields.may(name, boolean)?.map(Spanned::into_inner));
+    Ok(RawQueue {
+        sizes: QUEUE_SIZES.iter().map(|name| fields.may(name, size)).collect::<Result<_, _>>()?,
+        max_segments: fields.may("max_segments", integer)?,
+        partial_stripes_expensive: flag("raid_partial_stripes_expensive")?.unwrap_or(false),
+        requests: flag("requests")?.unwrap_or(true),
+    })
+}
+
+fn partition_of(span: Span, table: &DeTable<'_>) -> Result<RawPartition, Problem> {
+    let fields = Fields::new(span, table, &["start"])?;
+    Ok(RawPartition { start: fields.need("start", size)? })
 }
 
 fn variant_of(span: Span, table: &DeTable<'_>) -> Result<RawVariant, Problem> {

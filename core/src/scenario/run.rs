@@ -88,7 +88,8 @@ fn run_and_look<S: Sink, T>(
         frames: FramePolicy::Packed,
         space,
         readahead: ReadaheadLimits::new(geometry, scenario.readahead, ReadaheadLimits::DEFAULT_IO),
-        queue: scenario.queue,
+        queue: scenario.queue_of(variant),
+        partition: scenario.partition,
     };
     let engine: Engine<Simulated<S>> =
         Engine::new(config, HeapFrames::new(geometry.page_size()), sink);
@@ -96,7 +97,7 @@ fn run_and_look<S: Sink, T>(
         engine.keep_going();
     }
     for file in &scenario.files {
-        let provider = start_file(geometry, file, sim.store_mut());
+        let provider = start_file(geometry, file, sim.store_mut(), scenario.partition);
         engine.open(file.size, provider);
     }
     let mut results = Vec::with_capacity(scenario.ops.len());
@@ -121,13 +122,18 @@ fn run_and_look<S: Sink, T>(
     Ok((Run { header, sink: engine.into_sink(), counters, results }, looked))
 }
 
-fn start_file(geometry: Geometry, file: &StartFile, store: &mut Store) -> Provider {
+fn start_file(
+    geometry: Geometry,
+    file: &StartFile,
+    store: &mut Store,
+    partition: Bytes,
+) -> Provider {
     if file.fs == FileSystem::Memory {
         return Provider::Memory;
     }
     let Some(extents) = &file.extents else {
         let len = Bytes::new(file.size.get());
-        fill(store, DevAddr::ZERO, len, file.fill);
+        fill(store, DevAddr::ZERO + partition, len, file.fill);
         return Provider::BlockDev(BlockDev::new(len));
     };
     let mut fs = Extents::new(geometry);
@@ -138,7 +144,7 @@ fn start_file(geometry: Geometry, file: &StartFile, store: &mut Store) -> Provid
         if extent.state == crate::iomap::MapType::Mapped {
             // Bytes of the last block behind EOF are zero, as every writeback leaves them.
             let held = extent.range.intersect(FileRange::between(Pos::ZERO, file.size));
-            fill(store, extent.addr, held.len(), file.fill);
+            fill(store, extent.addr + partition, held.len(), file.fill);
         }
     }
     match file.fs {

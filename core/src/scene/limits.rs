@@ -127,6 +127,7 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                 | DeltaKind::BioSegAt
                 | DeltaKind::BioSegLen
                 | DeltaKind::BioEnd
+                | DeltaKind::BioCut
                 | DeltaKind::OpHead
                 | DeltaKind::OpPos
                 | DeltaKind::OpLen

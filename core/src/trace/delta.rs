@@ -114,6 +114,9 @@ kinds! {
     IoLock = 85, "i_rwsem";
     /// File: the same of the invalidate lock.
     InvalidateLock = 86, "invalidate_lock";
+    /// Bio: where its queue cut it for the `aux`th time: device byte, with the code of the
+    /// reason in the bits below a sector; 0 = not so often.
+    BioCut = 120, "bio.cut";
 }
 
 /// One change of one word of state.

@@ -1,9 +1,10 @@
-//! Operations, bios and requests as a trace describes them.
+//! Bios, requests and operations as a trace describes them.
 
 use crate::block::bio::{BioEnd, BioHead, BioState};
 use crate::block::request::RequestState;
+use crate::block::split::CutWhy;
 use crate::ops::{OpKind, OpResult};
-use crate::units::{Bytes, DevAddr, FileId, FolioId, Offset, Pos, RequestId, TaskId};
+use crate::units::{Bytes, DevAddr, FileId, FolioId, Offset, Pos, RequestId, SECTOR_SIZE, TaskId};
 
 /// A bio.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,6 +18,7 @@ pub struct BioRecord {
     pub(super) end: u64,
     pub(super) segs: Vec<(u64, u64)>,
     pub(super) request: u64,
+    pub(super) cuts: Vec<u64>,
 }
 
 /// A piece of a folio in a bio.
@@ -34,7 +36,8 @@ impl BioRecord {
     pub(super) const fn new() -> Self {
         let (head, addr, len, pos, io_size) = (0, 0, 0, 0, 0);
         let (state, end, request) = (0, 0, 0);
-        Self { head, addr, len, pos, io_size, state, end, segs: Vec::new(), request }
+        let segs = Vec::new();
+        Self { head, addr, len, pos, io_size, state, end, segs, request, cuts: Vec::new() }
     }
     /// Direction, flags, file.
     pub fn head(&self) -> BioHead {
@@ -71,6 +74,12 @@ impl BioRecord {
     /// The request that it belongs to.
     pub fn request(&self) -> Option<RequestId> {
         Some(RequestId::new(u32::try_from(self.request).ok()?.checked_sub(1)?))
+    }
+    /// Where its queue cut it, and why; device bytes of the whole disk.
+    pub fn cuts(&self) -> impl Iterator<Item = (DevAddr, CutWhy)> {
+        let low = SECTOR_SIZE - 1;
+        let word = move |cut: &u64| Some((DevAddr::new(cut & !low), CutWhy::from_code(cut & low)?));
+        self.cuts.iter().filter_map(word)
     }
     /// Its pieces.
     pub fn segs(&self) -> impl Iterator<Item = SegRecord> {

@@ -155,6 +155,7 @@ impl Model {
                 self.swap_bio(delta, |bio| &mut bio.end)
             }
             DeltaKind::BioSegAt | DeltaKind::BioSegLen => self.swap_seg(delta),
+            DeltaKind::BioCut => self.swap_cut(delta),
             DeltaKind::BioRequest => self.swap_bio(delta, |bio| &mut bio.request),
             DeltaKind::RequestHead => self.place_request(delta),
             DeltaKind::RequestAddr => self.swap_request(delta, |request| &mut request.addr),
@@ -308,6 +309,19 @@ impl Model {
         let done = swap(word, delta);
         while bio.segs.last() == Some(&(0, 0)) {
             bio.segs.pop();
+        }
+        done
+    }
+
+    fn swap_cut(&mut self, delta: &Delta) -> Result<(), Mismatch> {
+        let bio = self.bios.get_mut(delta.object).ok_or_else(|| bad(delta))?;
+        let at = delta.aux as usize;
+        if at == bio.cuts.len() {
+            bio.cuts.push(0);
+        }
+        let done = swap(bio.cuts.get_mut(at).ok_or_else(|| bad(delta))?, delta);
+        while bio.cuts.last() == Some(&0) {
+            bio.cuts.pop();
         }
         done
     }

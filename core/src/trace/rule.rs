@@ -3,12 +3,13 @@
 //!
 //! In a sentence `{n}` is input n as a number, `{nb}` as bytes for people, `{nx}` in hex, `{ns}` as
 //! the sector of a device byte, `{nt}` as a mapping type, `{nr}` as the reason a bio ended, `{no}`
-//! as an operation, `{nd}` as a result, `{nk}` as a lock, `{nl}` and `{nh}` its low and high half;
-//! `{na}` is all or none, `{np}` the end of the bio before, `{nf}` a point of faults, `{ne}` the
-//! name of an error.
+//! as an operation, `{nd}` as a result, `{nk}` as a lock, `{nw}` as the reason of a cut, `{nl}` and
+//! `{nh}` its low and high half; `{na}` is all or none, `{np}` the end of the bio before, `{nf}` a
+//! point of faults, `{ne}` the name of an error.
 
 use super::step::Grain;
 use crate::block::bio::BioEnd;
+use crate::block::split::CutWhy;
 use crate::errno::Errno;
 use crate::fault::FaultPoint;
 use crate::iomap::MapType;
@@ -303,6 +304,14 @@ rules! {
     LockTaken = 192, Function, "rwsem_mark_wake", "has {0k} now";
     /// An operation that may not wait would have to.
     LockRefused = 193, Function, "down_read_trylock", "{0k} is not free, and this may not wait: EAGAIN";
+    /// A bio is larger than the limits of the queue allow.
+    BioSplit = 280, Function, "bio_submit_split", "bio {0} is cut at sector {2s}: the part from sector {1s} goes first, the rest is submitted again; {3w}";
+    /// The file system's device is a partition.
+    BioRemapped = 281, Function, "blk_partition_remap", "bio {0} of {3b}: sector {2s} of the partition is sector {1s} of the disk";
+    /// A part of a bio is done.
+    PartCompleted = 282, Function, "bio_chain_endio", "a part of bio {0} completes, parts left: {1}, error so far: {2}";
+    /// Writeback ends a bio where a stripe of the device does.
+    StripeClipped = 283, Function, "iomap_add_to_ioend", "{1b} at {0x} fit before the next stripe at sector {2s}: the other {3b} go on in a new bio";
 }
 
 impl Rule {
@@ -337,6 +346,7 @@ fn push_arg(out: &mut String, spec: &str, args: [u64; 4]) {
         "s" => write!(out, "{}", DevAddr::new(value).sector_floor()),
         "t" => write!(out, "{}", MapType::from_code(value).map_or("?", MapType::name)),
         "r" => write!(out, "{}", BioEnd::from_code(value).map_or("?", BioEnd::words)),
+        "w" => write!(out, "{}", CutWhy::from_code(value).map_or("?", CutWhy::words)),
         "l" => write!(out, "{}", value & u64::from(u32::MAX)),
         "h" => write!(out, "{}", value >> 32),
         "a" => write!(out, "{}", if value == 0 { "none" } else { "all" }),

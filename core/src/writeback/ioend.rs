@@ -46,13 +46,42 @@ pub(super) async fn write_piece<E: Env>(
         cx.with(|world| world.step(Rule::HoleSkipped, args));
         return Ok(Piece { len: piece.len(), added: false });
     };
-    if let Err((why, sent)) = cx.with(|world| world.join_ioend(ctx, id, piece, (&map, addr), end)) {
+    let Some(stripe) = ctx.stripe else {
+        add_piece(cx, ctx, id, piece, piece.start(), (&map, addr), end).await?;
+        return Ok(Piece { len: piece.len(), added: true });
+    };
+    let mut rest = piece;
+    while !rest.is_empty() {
+        let addr = addr + rest.start().since(piece.start());
+        let part = stripe.clip(rest, addr);
+        let from = cx.with(|world| {
+            world.say_clipped(rest, part, &map);
+            world.bytes_from(ctx.stripe, piece.start(), part)
+        });
+        add_piece(cx, ctx, id, part, from, (&map, addr), end).await?;
+        rest = FileRange::between(part.end(), rest.end());
+    }
+    Ok(Piece { len: piece.len(), added: true })
+}
+
+/// Adds a piece, whose bytes lie at `from` of the file's cache, to the open ioend or to a new one.
+async fn add_piece<E: Env>(
+    cx: &Cx<'_, E>,
+    ctx: &mut Ctx,
+    id: FolioId,
+    piece: FileRange,
+    from: Pos,
+    place: (&Iomap, DevAddr),
+    end: Pos,
+) -> Result<(), Errno> {
+    let joined = cx.with(|world| world.join_ioend(ctx, id, (piece, from), place, end));
+    if let Err((why, sent)) = joined {
         if let Some(range) = sent {
             cx.reach(StopPoint::AfterWritebackSubmit, |_| range).await;
         }
-        cx.with(|world| world.begin_ioend(ctx, id, piece, (&map, addr), (end, why)))?;
+        cx.with(|world| world.begin_ioend(ctx, id, (piece, from), place, (end, why)))?;
     }
-    Ok(Piece { len: piece.len(), added: true })
+    Ok(())
 }
 
 impl<E: Env> World<E> {
@@ -125,12 +154,12 @@ impl<E: Env> World<E> {
         &mut self,
         ctx: &mut Ctx,
         id: FolioId,
-        piece: FileRange,
+        (piece, from): (FileRange, Pos),
         (map, addr): (&Iomap, DevAddr),
         end: Pos,
     ) -> Result<(), (BioEnd, Option<FileRange>)> {
         let Some(open) = ctx.open else { return Err((BioEnd::Open, None)) };
-        let offset = Offset::ZERO + piece.start().since(self.folio_pos(id));
+        let offset = Offset::ZERO + from.since(self.folio_pos(id));
         let joined = self
             .can_add(ctx, open, id, piece, (map, addr))
             .and_then(|()| self.add_to_bio(open, id, offset, piece.len(), MAX_VECS));
@@ -157,7 +186,7 @@ impl<E: Env> World<E> {
         &mut self,
         ctx: &mut Ctx,
         id: FolioId,
-        piece: FileRange,
+        (piece, from): (FileRange, Pos),
         (map, addr): (&Iomap, DevAddr),
         (end, why): (Pos, BioEnd),
     ) -> Result<(), Errno> {
@@ -179,9 +208,10 @@ impl<E: Env> World<E> {
         };
         self.count_clean(id, piece);
         let bio = self.new_bio(head, addr, crate::world::Purpose::Ioend);
-        let offset = Offset::ZERO + piece.start().since(self.folio_pos(id));
+        let offset = Offset::ZERO + from.since(self.folio_pos(id));
         self.add_to_bio(bio, id, offset, piece.len(), MAX_VECS)
             .expect("an empty bio takes one piece");
+        self.set_bio_pos(bio, piece.start());
         self.add_pending(id, piece.len());
         ctx.open = Some(bio);
         ctx.folios = 0;
@@ -220,6 +250,9 @@ impl<E: Env> World<E> {
         }
         if ctx.folios >= MAX_FOLIOS {
             return Err(BioEnd::FolioLimit);
+        }
+        if ctx.stripe.is_some_and(|stripe| stripe.at_boundary(addr)) {
+            return Err(BioEnd::Stripe);
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ mod folio;
 mod ioend;
 pub mod merge;
 mod pending;
+mod stripe;
 
 use crate::block::bio::BioEnd;
 use crate::cache::folio::FolioFlags;
@@ -15,6 +16,7 @@ use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
 use crate::units::{BioId, Bytes, FileId, FileRange, FolioId, PageIndex};
 use crate::world::{Env, World};
+use stripe::Stripe;
 
 /// How thorough a writeback is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,6 +49,8 @@ pub(crate) struct Ctx {
     pub(crate) folios: u32,
     /// Ioends that end here and are sent once the folio is unlocked (before 6.9).
     pub(crate) queued: Vec<(BioId, BioEnd)>,
+    /// Where ioends must end, if the device has stripes and this kernel looks at them here.
+    stripe: Option<Stripe>,
 }
 
 /// Writes the dirty folios of a range in ascending order (`iomap_writepages` over
@@ -66,7 +70,8 @@ pub(crate) async fn write_some<E: Env>(
     let tag = if walk.mode == SyncMode::All { Tag::ToWrite } else { Tag::Dirty };
     let (mut index, end) = cx.with(|world| world.start_walk(&walk, cyclic));
     let mut goes_on = PageIndex::ZERO;
-    let mut ctx = Ctx { walk, open: None, folios: 0, queued: Vec::new() };
+    let stripe = cx.with(|world| world.writeback_stripe());
+    let mut ctx = Ctx { walk, open: None, folios: 0, queued: Vec::new(), stripe };
     let mut result = Ok(());
     while let Some(folio) =
         cx.with(|world| world.file(walk.file).mapping.next_tagged(tag, index, end))

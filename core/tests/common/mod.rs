@@ -5,7 +5,7 @@
 pub mod events;
 
 use folioscope_core::behaviour::{Behaviours, DirtyTracking};
-use folioscope_core::block::queue::QueueLimits;
+use folioscope_core::block::limits::QueueLimits;
 use folioscope_core::cache::frame_alloc::FramePolicy;
 use folioscope_core::device::sim::{Sim, Timing, peek_bytes};
 use folioscope_core::engine::{Engine, ReadFlags, WriteFlags, drive};
@@ -92,6 +92,7 @@ impl<S: Sink> Rig<S> {
             space: SpaceAllocator::new(DevAddr::new(1 << 20), None),
             readahead: ReadaheadLimits { window: Pages::new(4), io: Pages::new(8) },
             queue: matches!(kind, Kind::Queued | Kind::Indirect).then_some(QueueLimits::USUAL),
+            partition: Bytes::ZERO,
         };
         let engine = Engine::new(config, HeapFrames::new(geometry.page_size()), sink);
         let mut sim = Sim::new(timing);

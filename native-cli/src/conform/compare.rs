@@ -22,12 +22,15 @@ pub(super) enum Kind {
     GuestFoliosAdded,
     GuestIomap,
     GuestFaultIn,
+    GuestMembers,
+    GuestRows,
+    GuestRemaps,
     /// A thing that a bug case expects.
     Bug(&'static str),
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 15] = [
         Self::Content,
         Self::IoendAdds,
         Self::Bios,
@@ -40,6 +43,9 @@ impl Kind {
         Self::GuestFoliosAdded,
         Self::GuestIomap,
         Self::GuestFaultIn,
+        Self::GuestMembers,
+        Self::GuestRows,
+        Self::GuestRemaps,
     ];
 
     /// The name in output and in the list of known differences.
@@ -57,6 +63,9 @@ impl Kind {
             Self::GuestFoliosAdded => "guest_folios_added",
             Self::GuestIomap => "guest_iomap",
             Self::GuestFaultIn => "guest_faultin",
+            Self::GuestMembers => "guest_member_sums",
+            Self::GuestRows => "guest_rmw_rcw",
+            Self::GuestRemaps => "guest_remaps",
             Self::Bug(name) => name,
         }
     }
@@ -74,6 +83,9 @@ impl Kind {
             | Self::GuestFoliosAdded
             | Self::GuestIomap
             | Self::GuestFaultIn
+            | Self::GuestMembers
+            | Self::GuestRows
+            | Self::GuestRemaps
             | Self::Bug(_) => &[],
         }
     }
@@ -189,6 +201,9 @@ fn settle(rows: &mut [Value], note: &Unstable, kind: Kind) {
         | Kind::GuestFoliosAdded
         | Kind::GuestIomap
         | Kind::GuestFaultIn
+        | Kind::GuestMembers
+        | Kind::GuestRows
+        | Kind::GuestRemaps
         | Kind::Bug(_) => &[],
     };
     for field in &note.fields {
@@ -268,6 +283,9 @@ fn list(lists: &Lists, kind: Kind) -> &[Value] {
         | Kind::GuestFoliosAdded
         | Kind::GuestIomap
         | Kind::GuestFaultIn
+        | Kind::GuestMembers
+        | Kind::GuestRows
+        | Kind::GuestRemaps
         | Kind::Bug(_) => &[],
     }
 }

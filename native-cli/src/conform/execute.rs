@@ -70,6 +70,7 @@ fn execute(golden: &Golden, steps: &[Step], layout: Option<&PerRun>) -> Result<O
             Bytes::kib(golden.device.limits.max_sectors_kb),
         ),
         queue: None,
+        partition: Bytes::ZERO,
     };
     let engine: Engine<Traced> =
         Engine::new(config, HeapFrames::new(geometry.page_size()), Recording::default());

@@ -114,7 +114,8 @@ fn run_file(path: &Path, known: &Known) -> Outcome<Vec<Case>> {
     let value: serde_json::Value = serde_json::from_str(&text)
         .map_err(|error| Failure::usage(format!("{}: not JSON: {error}", path.display())))?;
     if guests::is_file(&value) {
-        return guests::run(&value, known)
+        return guests::Stable::beside(path)
+            .and_then(|stable| guests::run(&value, known, &stable))
             .map_err(|why| Failure::usage(format!("{}: {why}", path.display())));
     }
     if bugs::is_list(&value) {

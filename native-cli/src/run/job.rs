@@ -153,6 +153,7 @@ impl<'a, S: JobSink, H: JobHost<Native<S>>> Running<'a, S, H> {
             space: SpaceAllocator::new(DevAddr::ZERO, None),
             readahead: ReadaheadLimits::usual(geometry),
             queue: None,
+            partition: Bytes::ZERO,
         };
         let engine = Engine::new(config, memory, sink);
         let mut size = Pos::ZERO;

@@ -3,6 +3,7 @@
 pub(crate) mod content;
 mod host;
 mod job;
+mod limits;
 mod output;
 pub(crate) mod report;
 pub(crate) mod scenario;
@@ -66,6 +67,9 @@ pub(crate) struct RunArgs {
     /// Run this variant of a scenario only
     #[arg(long, value_name = "NAME")]
     variant: Option<String>,
+    /// Give a scenario's device the queue limits of this disk, as the kernel shows them
+    #[arg(long, value_name = "DEVICE")]
+    limits: Option<PathBuf>,
     /// Print the summary as JSON
     #[arg(long)]
     json: bool,
@@ -102,7 +106,7 @@ pub(crate) struct Ran {
 pub(crate) fn run(args: &RunArgs) -> Outcome<()> {
     let file = match input::read(&args.job)? {
         Input::Job(file) => file,
-        Input::Scenario(scenario) => return scenario::run_scenario(args, &scenario),
+        Input::Scenario(scenario) => return scenario::run_scenario(args, *scenario),
         Input::Trace(_) => {
             return Err(Failure::usage(format!(
                 "{0} is a trace, which is the result of a run: look at it with `folioscope render {0}`",
@@ -110,6 +114,11 @@ pub(crate) fn run(args: &RunArgs) -> Outcome<()> {
             )));
         }
     };
+    if args.limits.is_some() {
+        return Err(Failure::usage(
+            "--limits is for scenarios, and this is a job of fio: leave it out",
+        ));
+    }
     if args.variant.is_some() {
         return Err(Failure::usage(
             "--variant is for scenarios, and this is a job of fio: leave it out",

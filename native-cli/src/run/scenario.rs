@@ -1,7 +1,7 @@
 //! A scenario on a simulated device: the totals of each of its variants, side by side.
 
-use super::RunArgs;
 use super::sink::{JobSink, Limited};
+use super::{RunArgs, limits};
 use crate::error::{Failure, Outcome};
 use crate::out::{self, Unfinished};
 use folioscope_core::counters::{Counter, Counters};
@@ -14,8 +14,16 @@ use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
 /// Runs every variant, or the one that was asked for.
-pub(super) fn run_scenario(args: &RunArgs, scenario: &Scenario) -> Outcome<()> {
+pub(super) fn run_scenario(args: &RunArgs, mut scenario: Scenario) -> Outcome<()> {
     refuse_options(args)?;
+    if let Some(device) = &args.limits {
+        let disk = limits::read(device)?;
+        for oddity in disk.queue.oddities(disk.size) {
+            eprintln!("folioscope: warning: {}: {oddity}", device.display());
+        }
+        (scenario.queue, scenario.partition) = (Some(disk.queue), disk.partition);
+    }
+    let scenario = &scenario;
     let variants = chosen(scenario, args.variant.as_deref())?;
     if let Some(path) = &args.trace {
         let [variant] = variants[..] else {

@@ -2,6 +2,7 @@
 //! error that names it.
 
 use super::words::{Addr, BitString, ExtentKind, Fill, IoendFlag, Run, Span};
+use folioscope_core::behaviour;
 use folioscope_core::ops::fallocate::FallocMode;
 use serde::Deserialize;
 use serde_json::Value;
@@ -191,12 +192,11 @@ pub(super) enum MetaFlag {
 
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(dead_code, reason = "not all of it is executed yet")]
 pub(super) struct Dev {
     pub(super) io_opt: Option<u64>,
-    raid_partial_stripes_expensive: Option<bool>,
-    chunk: Option<u64>,
-    data_disks: Option<u64>,
+    pub(super) raid_partial_stripes_expensive: Option<bool>,
+    pub(super) chunk: Option<u64>,
+    pub(super) data_disks: Option<u64>,
 }
 
 #[derive(Clone, Deserialize)]
@@ -211,6 +211,17 @@ pub(super) enum StripeAlignment {
     None,
     Iomap,
     BlockSplit,
+}
+
+impl StripeAlignment {
+    /// The switch of the engine.
+    pub(super) const fn switch(self) -> behaviour::StripeAlignment {
+        match self {
+            Self::None => behaviour::StripeAlignment::None,
+            Self::Iomap => behaviour::StripeAlignment::Iomap,
+            Self::BlockSplit => behaviour::StripeAlignment::BlockSplit,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default, Deserialize)]

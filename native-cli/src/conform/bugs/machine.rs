@@ -5,9 +5,8 @@ use super::format::{Cached, Completion, FaultWords, Fills, Fs, ReadSubmit, Scena
 use super::start::{EngineFault, faults_of, fine, indirect, place};
 use super::watch::{Seen, Watch};
 use super::words::{ALLOC, ExtentKind};
-use folioscope_core::behaviour::{Behaviours, Profile, ReadSubmission};
-use folioscope_core::block::bio::MAX_BYTES;
-use folioscope_core::block::queue::QueueLimits;
+use folioscope_core::behaviour::{Behaviours, Profile, ReadSubmission, StripeAlignment};
+use folioscope_core::block::limits::QueueLimits;
 use folioscope_core::cache::folio::FolioFlags;
 use folioscope_core::cache::frame_alloc::FramePolicy;
 use folioscope_core::cache::policy::FolioPolicy;
@@ -40,13 +39,6 @@ impl Env for Traced {
 
 /// The one file of a case.
 pub(super) const FILE: FileId = FileId::new(0);
-
-/// No limit but that of a bio.
-const QUEUE: QueueLimits = QueueLimits {
-    bytes: Bytes::new(MAX_BYTES),
-    segments: u64::MAX,
-    segment: Bytes::new(MAX_BYTES),
-};
 
 /// An extent: offset, length, type, address, whether it is shared.
 pub(super) type ExtentSeen = (u64, u64, MapType, Option<u64>, bool);
@@ -105,12 +97,27 @@ fn geometry_of(scenario: &Scenario) -> Result<(Geometry, Order), String> {
         .map_err(|error| error.to_string())
 }
 
+/// The queue of the case's device: no limit but that of a bio, and its stripes.
+fn queue_of(scenario: &Scenario, stripes: StripeAlignment) -> Result<QueueLimits, String> {
+    let Some(dev) = &scenario.dev else { return Ok(QueueLimits::NONE) };
+    let width = dev.chunk.unwrap_or(0).checked_mul(dev.data_disks.unwrap_or(1));
+    let width = width.ok_or("chunk x data_disks of `dev` does not fit 64 bits")?;
+    let io_opt = Bytes::new(dev.io_opt.unwrap_or(width));
+    let partial_stripes_expensive = dev.raid_partial_stripes_expensive.unwrap_or(false);
+    let limits = QueueLimits { io_opt, partial_stripes_expensive, ..QueueLimits::NONE };
+    let chunk = limits.stripe().filter(|_| stripes == StripeAlignment::BlockSplit);
+    Ok(QueueLimits { chunk: chunk.unwrap_or(Bytes::ZERO), ..limits })
+}
+
 impl Machine {
     pub(super) fn new(scenario: &Scenario, fs: Fs, profile: Profile) -> Result<Self, String> {
         let (geometry, order) = geometry_of(scenario)?;
         let mut behaviours = profile.behaviours;
         if scenario.read_submit == ReadSubmit::Immediate {
             behaviours.read_submission = ReadSubmission::Immediate;
+        }
+        if let Some(words) = scenario.behaviours.as_ref().and_then(|all| all.stripe_alignment) {
+            behaviours.stripe_alignment = words.switch();
         }
         let config = Config {
             geometry,
@@ -119,7 +126,8 @@ impl Machine {
             frames: FramePolicy::Scattered,
             space: SpaceAllocator::new(DevAddr::new(ALLOC), None),
             readahead: ReadaheadLimits::new(geometry, Bytes::new(scenario.ra_bytes), Bytes::ZERO),
-            queue: Some(QUEUE),
+            queue: Some(queue_of(scenario, behaviours.stripe_alignment)?),
+            partition: Bytes::ZERO,
         };
         let size = scenario.i_size.unwrap_or(0);
         let mut disk = Store::stale(scenario.dev_stale_fill.map_or(0, |fill| fill.0));

@@ -2,7 +2,7 @@
 
 use super::format::{
     Act, CaseKind, Completion, FallocateMode, FaultAt, FaultWords, Fs, Op, Point, RawCase,
-    Scenario, ScheduleStep, StripeAlignment,
+    Scenario, ScheduleStep,
 };
 use super::machine::{MAX_FILE, errno_of};
 use super::words::ExtentKind;
@@ -108,7 +108,6 @@ fn key_missing(case: &RawCase, scenario: &Scenario) -> Option<&'static str> {
     let extents = &scenario.extents;
     let ext2 = case.fs == Fs::Ext2;
     let at_rest = |kind| matches!(kind, ExtentKind::Mapped | ExtentKind::Hole);
-    let stripes = scenario.behaviours.as_ref().and_then(|all| all.stripe_alignment);
     let list = [
         (
             scenario.sub_block_extents
@@ -121,7 +120,6 @@ fn key_missing(case: &RawCase, scenario: &Scenario) -> Option<&'static str> {
         (scenario.f2fs_mode.is_some(), "f2fs modes"),
         (!ext2 && !scenario.metadata.is_empty(), "metadata reads"),
         (ext2 && extents.iter().any(|extent| !at_rest(extent.kind)), "reservations of ext2"),
-        (stripes == Some(StripeAlignment::Iomap), "stripe alignment in iomap"),
         (
             scenario.ra_bytes > 0 && large(scenario),
             "readahead windows with folios of a given order",

@@ -45,7 +45,7 @@ pub(super) fn execute(
     let version = version(&common.kernel)?;
     let large = match stack {
         Stack::Xfs => true,
-        Stack::Gfs2 => false,
+        Stack::Gfs2 | Stack::Array => false,
         Stack::BlockDevice => version >= LARGE_BLOCK_DEVICE,
     };
     let max_order = if large { MAX_ORDER } else { Order::ZERO };
@@ -59,6 +59,7 @@ pub(super) fn execute(
         space: SpaceAllocator::new(DevAddr::ZERO, None),
         readahead: limits(common, case, geometry)?,
         queue: None,
+        partition: Bytes::ZERO,
     };
     let engine: Engine<Traced> = Engine::new(config, HeapFrames::new(PAGE), Recording::default());
     let mut sim = Sim::new(Timing::Ram);

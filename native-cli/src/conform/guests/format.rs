@@ -10,6 +10,44 @@ pub(super) struct Common {
     pub(super) kernel: String,
     #[serde(default)]
     pub(super) limits: BTreeMap<String, Queue>,
+    pub(super) md: Option<Md>,
+    #[serde(default)]
+    pub(super) members: Vec<Member>,
+}
+
+/// An array, in the names of its files under `/sys`.
+#[derive(Clone, Deserialize)]
+pub(super) struct Md {
+    pub(super) level: String,
+    /// A number; some kernels' goldens have it as text.
+    pub(super) layout: Value,
+    #[serde(default)]
+    pub(super) chunk_size: u64,
+    pub(super) raid_disks: u32,
+    /// In KiB; 0 where members may differ.
+    pub(super) component_size: Option<u64>,
+    pub(super) stripe_cache_size: Option<u32>,
+    pub(super) rmw_level: Option<u32>,
+    pub(super) preread_bypass_threshold: Option<u32>,
+    #[serde(rename = "bitmap/location")]
+    pub(super) bitmap: Option<String>,
+}
+
+impl Md {
+    /// The layout as the kernel's number.
+    pub(super) fn layout_number(&self) -> Result<u64, String> {
+        let number = self.layout.as_u64();
+        let text = || self.layout.as_str().and_then(|text| text.parse().ok());
+        number.or_else(text).ok_or_else(|| format!("the layout {} is no number", self.layout))
+    }
+}
+
+/// A member of an array: its number, its name, and where its data begins, in sectors.
+#[derive(Clone, Deserialize)]
+pub(super) struct Member {
+    pub(super) rd: u64,
+    pub(super) dev: String,
+    pub(super) offset: u64,
 }
 
 /// Limits of a device's queue.
@@ -26,6 +64,9 @@ pub(super) struct GuestCase {
     pub(super) geometry: String,
     #[serde(default)]
     pub(super) limits: BTreeMap<String, Queue>,
+    pub(super) md: Option<Md>,
+    #[serde(default)]
+    pub(super) members: Vec<Member>,
     #[serde(default)]
     pub(super) extents: BTreeMap<String, Vec<Snapshot>>,
     pub(super) ops: Vec<GuestOp>,
@@ -53,6 +94,10 @@ pub(super) struct GuestOp {
     /// Bytes, how often.
     #[serde(default)]
     pub(super) faultin: Vec<(u64, u64)>,
+    /// Of an array with parity: I/Os of its members by role, and its decisions about rows.
+    pub(super) member_sum: Option<Value>,
+    #[serde(default)]
+    pub(super) md_rmw_rcw: Vec<Value>,
 }
 
 /// The name of an event row.

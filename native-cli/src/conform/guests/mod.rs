@@ -6,8 +6,10 @@
 mod command;
 mod execute;
 mod format;
+mod md;
 mod observe;
 mod place;
+mod stable;
 
 use super::compare::{Kind, Verdict};
 use super::known::Known;
@@ -16,6 +18,7 @@ use command::Line;
 use format::{Common, GuestCase};
 use observe::Lists;
 use serde_json::Value;
+pub(super) use stable::Stable;
 use std::collections::BTreeSet;
 
 /// Whether a JSON document has this format.
@@ -32,18 +35,20 @@ pub(super) enum Stack {
     Gfs2,
     /// The page cache of a block device: what is written back is not compared.
     BlockDevice,
+    /// An array, whatever is above it: its bios are given.
+    Array,
 }
 
 /// What is left out of every case of a block device.
 const BLOCK_DEVICE_BIOS: &str = "bios and mappings: needs the buffer_head path";
 
 /// Executes every case of a file.
-pub(super) fn run(value: &Value, known: &Known) -> Result<Vec<Case>, String> {
+pub(super) fn run(value: &Value, known: &Known, stable: &Stable) -> Result<Vec<Case>, String> {
     let common: Common = serde_json::from_value(value["common"].clone())
         .map_err(|error| format!("`common` of a golden of guests: {error}"))?;
     let tag = tag(&common.kernel)?;
     let cases = value["cases"].as_array().map_or(&[][..], Vec::as_slice);
-    cases.iter().map(|case| run_case(&common, &tag, case, known)).collect()
+    cases.iter().map(|case| run_case(&common, &tag, case, (known, stable))).collect()
 }
 
 /// `6.12.117` is `k612`.
@@ -61,7 +66,12 @@ fn version(kernel: &str) -> Result<(u32, u32), String> {
     }
 }
 
-fn run_case(common: &Common, tag: &str, value: &Value, known: &Known) -> Result<Case, String> {
+fn run_case(
+    common: &Common,
+    tag: &str,
+    value: &Value,
+    (known, stable): (&Known, &Stable),
+) -> Result<Case, String> {
     let word = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or("");
     let id = format!("{tag}/{}", word("id"));
     let stack = match stack(word("id"), word("stack")) {
@@ -70,6 +80,9 @@ fn run_case(common: &Common, tag: &str, value: &Value, known: &Known) -> Result<
     };
     let case: GuestCase =
         serde_json::from_value(value.clone()).map_err(|error| format!("{id}: {error}"))?;
+    if stack == Stack::Array {
+        return run_array(common, &case, (word("id"), id), (known, stable));
+    }
     let mut lines: Vec<Line> = case
         .ops
         .iter()
@@ -92,9 +105,32 @@ fn run_case(common: &Common, tag: &str, value: &Value, known: &Known) -> Result<
     }
     let left_out = match stack {
         Stack::BlockDevice => Some(BLOCK_DEVICE_BIOS.to_owned()),
-        Stack::Xfs | Stack::Gfs2 => plan.left_out(&lines),
+        Stack::Xfs | Stack::Gfs2 | Stack::Array => plan.left_out(&lines),
     };
     Ok(Case::compared(id, verdict, known).without(left_out))
+}
+
+/// Compares what an array does with the bios that it got.
+fn run_array(
+    common: &Common,
+    case: &GuestCase,
+    (name, id): (&str, String),
+    (known, stable): (&Known, &Stable),
+) -> Result<Case, String> {
+    let lines: Vec<Line> = case
+        .ops
+        .iter()
+        .map(|op| command::parse(&op.command))
+        .collect::<Result<_, _>>()
+        .map_err(|why| format!("{id}: {why}"))?;
+    let md = case.md.as_ref().or(common.md.as_ref());
+    let md = md.ok_or_else(|| format!("{id}: the case does not say what its array is"))?;
+    let members = if case.members.is_empty() { &common.members } else { &case.members };
+    let mut verdict = Verdict::default();
+    md::Array::new(name, (md, members), stable.of(name))
+        .compare(&mut verdict, &lines, &case.ops)
+        .map_err(|why| format!("{id}: {why}"))?;
+    Ok(Case::compared(id, verdict, known))
 }
 
 /// What a case needs, or what of it is missing.
@@ -103,7 +139,7 @@ fn stack(id: &str, stack: &str) -> Result<Stack, &'static str> {
         return Err("the buffer_head path (gfs2 journals the data)");
     }
     if stack.contains("md") && (stack.starts_with("md ") || stack.contains("on md")) {
-        return Err("md");
+        return Ok(Stack::Array);
     }
     match stack.split(' ').next().unwrap_or("") {
         "xfs" => Ok(Stack::Xfs),

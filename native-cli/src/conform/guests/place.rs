@@ -42,7 +42,7 @@ pub(super) fn expected(
         .map(|(op, line)| {
             let file = |ino| match stack {
                 Stack::BlockDevice => line.file.as_deref(),
-                Stack::Xfs | Stack::Gfs2 => file_of(case, ino),
+                Stack::Xfs | Stack::Gfs2 | Stack::Array => file_of(case, ino),
             };
             let here = places_of(case, op);
             let places = [&here, &elsewhere, &after];

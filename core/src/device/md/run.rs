@@ -1,0 +1,267 @@
+//! An array with parity over simulated disks that hold real bytes: the smallest host of
+//! [`Stripes`], for tables, tests and comparisons.
+//!
+//! One token says when the thread of the array runs; it is the only freedom that a schedule has.
+
+use super::stripes::{
+    ArrayBio, ArrayBioId, Ended, MemberIo, Note, Pass, Purpose, StripeConfig, Stripes,
+};
+use crate::block::bio::BioOp;
+use crate::device::store::Store;
+use crate::errno::Errno;
+use crate::units::{Bytes, DevAddr, MemberId, SECTOR_SIZE, Sector, Sectors};
+use std::collections::VecDeque;
+
+/// When the thread of the array runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Token {
+    /// Only when the submitter sleeps or unplugs, as on one processor.
+    Sleep,
+    /// After each bio: nothing of the next one can fill its rows.
+    EachBio,
+}
+
+/// What a member's block is to its row.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Role {
+    /// Data.
+    Data,
+    /// P.
+    P,
+    /// Q.
+    Q,
+    /// A bitmap or a log.
+    Extra,
+}
+
+/// An I/O of a member that was carried out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Seen {
+    /// Which member.
+    pub member: MemberId,
+    /// Direction.
+    pub op: BioOp,
+    /// Somebody waited for it.
+    pub sync: bool,
+    /// First sector of the member's data.
+    pub start: Sector,
+    /// Sectors.
+    pub len: Sectors,
+    /// What the block is to its row.
+    pub role: Role,
+}
+
+/// Totals of I/Os of members.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Sums {
+    /// I/Os and sectors read: data, P, Q, others.
+    pub read: [(u64, u64); 4],
+    /// The same, written.
+    pub written: [(u64, u64); 4],
+}
+
+impl Sums {
+    /// Sectors of all I/Os.
+    pub fn sectors(&self) -> u64 {
+        self.read.iter().chain(&self.written).map(|(_, sectors)| sectors).sum()
+    }
+}
+
+/// An array with its disks.
+pub struct Bench {
+    /// The array.
+    pub stripes: Stripes,
+    disks: Vec<Store>,
+    token: Token,
+    flying: VecDeque<MemberIo>,
+    seen: Vec<Seen>,
+    sums: Sums,
+    ended: Vec<Ended>,
+    next: u32,
+    /// Rows that their member cannot read: member, first sector.
+    bad: Vec<(MemberId, Sector)>,
+    /// Writes that still reach a disk before the power goes; none: it stays.
+    power: Option<u64>,
+}
+
+impl Bench {
+    /// An array over empty disks.
+    pub fn new(config: StripeConfig, token: Token) -> Self {
+        let members = config.parity.members() as usize;
+        Self {
+            stripes: Stripes::new(config),
+            disks: vec![Store::default(); members],
+            token,
+            flying: VecDeque::new(),
+            seen: Vec::new(),
+            sums: Sums::default(),
+            ended: Vec::new(),
+            next: 0,
+            bad: Vec::new(),
+            power: None,
+        }
+    }
+    /// The bytes of a member.
+    pub fn disk(&self, member: MemberId) -> &Store {
+        &self.disks[member.get() as usize]
+    }
+    /// The bytes of a member, to be damaged.
+    pub fn disk_mut(&mut self, member: MemberId) -> &mut Store {
+        &mut self.disks[member.get() as usize]
+    }
+    /// I/Os of members since this was asked last, in order.
+    pub fn take_seen(&mut self) -> Vec<Seen> {
+        core::mem::take(&mut self.seen)
+    }
+    /// Totals since this was asked last.
+    pub fn take_sums(&mut self) -> Sums {
+        core::mem::take(&mut self.sums)
+    }
+    /// Decisions since this was asked last.
+    pub fn take_notes(&mut self) -> Vec<Note> {
+        self.stripes.take_notes()
+    }
+    /// A member cannot read a row until it is written anew.
+    pub fn spoil(&mut self, member: MemberId, row: Sector) {
+        self.bad.push((member, row));
+    }
+    /// The power goes once so many more writes of members have reached their disks.
+    pub const fn cut_power_after(&mut self, writes: u64) {
+        self.power = Some(writes);
+    }
+    /// An empty disk takes the place of a member.
+    pub fn replace(&mut self, member: MemberId) {
+        self.disks[member.get() as usize] = Store::default();
+        self.stripes.replace(member);
+    }
+    /// Submits a bio. By the token the array may get to work on it at once.
+    pub fn submit(
+        &mut self,
+        op: BioOp,
+        sync: bool,
+        (start, len): (Sector, Sectors),
+        data: Vec<u8>,
+    ) -> ArrayBioId {
+        let id = ArrayBioId(self.next);
+        self.next += 1;
+        self.stripes.submit(ArrayBio { id, op, sync, start, len, data });
+        while self.stripes.is_waiting() {
+            self.turn();
+            self.stripes.resume();
+        }
+        if self.token == Token::EachBio {
+            self.settle();
+        }
+        id
+    }
+    /// The submitter unplugs, and everything ends.
+    pub fn settle(&mut self) {
+        self.stripes.unplug();
+        while self.turn() {
+            self.stripes.resume();
+            self.stripes.unplug();
+        }
+    }
+    /// The thread runs, then what it sent ends; whether anything was done.
+    fn turn(&mut self) -> bool {
+        let mut worked = self.stripes.run_thread();
+        while let Some(io) = self.stripes.poll_io() {
+            self.flying.push_back(io);
+        }
+        worked |= !self.flying.is_empty();
+        while let Some(io) = self.flying.pop_front() {
+            self.carry_out(&io);
+        }
+        while let Some(ended) = self.stripes.poll_end() {
+            self.ended.push(ended);
+        }
+        worked
+    }
+    fn carry_out(&mut self, io: &MemberIo) {
+        self.record(io);
+        let at = DevAddr::new(io.start.get() * SECTOR_SIZE);
+        let len = Bytes::new(io.len.get() * SECTOR_SIZE);
+        let Some(disk) = self.disks.get_mut(io.member.get() as usize) else { return };
+        let bytes = self.stripes.config().bytes;
+        if matches!(io.purpose, Purpose::Bitmap | Purpose::Log) {
+            return;
+        }
+        match io.op {
+            BioOp::Write => {
+                let powered = self.power.is_none_or(|left| left > 0);
+                self.power = self.power.map(|left| left.saturating_sub(1));
+                if powered && bytes {
+                    disk.write(at, &io.data);
+                }
+                self.bad.retain(|(member, row)| *member != io.member || *row != io.start);
+                self.stripes.member_ended(io.id, Ok(&[]));
+            }
+            BioOp::Read => {
+                let covers = |(member, row): &(MemberId, Sector)| {
+                    *member == io.member && io.start <= *row && *row < io.start + io.len
+                };
+                if self.bad.iter().any(covers) {
+                    self.stripes.member_ended(io.id, Err(Errno::Io));
+                    return;
+                }
+                let data = if bytes { disk.bytes(at, len) } else { Vec::new() };
+                self.stripes.member_ended(io.id, Ok(&data));
+            }
+        }
+    }
+    fn record(&mut self, io: &MemberIo) {
+        let parity = self.stripes.config().parity;
+        let roles = parity.roles(io.start);
+        let role = match io.purpose {
+            Purpose::Bitmap | Purpose::Log => Role::Extra,
+            Purpose::Row(_) | Purpose::Bypass(..) if io.member == roles.p => Role::P,
+            Purpose::Row(_) | Purpose::Bypass(..) if Some(io.member) == roles.q => Role::Q,
+            Purpose::Row(_) | Purpose::Bypass(..) => Role::Data,
+        };
+        let sums = match io.op {
+            BioOp::Read => &mut self.sums.read,
+            BioOp::Write => &mut self.sums.written,
+        };
+        let sum = &mut sums[role as usize];
+        *sum = (sum.0 + 1, sum.1 + io.len.get());
+        let MemberIo { member, op, sync, start, len, .. } = *io;
+        self.seen.push(Seen { member, op, sync, start, len, role });
+    }
+    /// Writes, and waits.
+    pub fn write(&mut self, start: Sector, data: Vec<u8>) -> Result<(), Errno> {
+        let len = Sectors::new(data.len() as u64 / SECTOR_SIZE);
+        let id = self.submit(BioOp::Write, true, (start, len), data);
+        self.settle();
+        self.result(id).0
+    }
+    /// Reads, and waits.
+    pub fn read(&mut self, start: Sector, len: Sectors) -> Result<Vec<u8>, Errno> {
+        let id = self.submit(BioOp::Read, true, (start, len), Vec::new());
+        self.settle();
+        let (result, data) = self.result(id);
+        result.map(|()| data)
+    }
+    /// The end of a bio; one that has not ended would be a fault of the array.
+    pub fn result(&mut self, id: ArrayBioId) -> (Result<(), Errno>, Vec<u8>) {
+        let at = self.ended.iter().position(|(ended, ..)| *ended == id);
+        let (_, result, data) = self.ended.swap_remove(at.expect("every bio ends"));
+        (result, data)
+    }
+    /// Reads every row as a whole, from the first to the last.
+    pub fn pass(&mut self, pass: Pass) {
+        let rows = self.stripes.config().member.get() / super::stripes::ROW.get();
+        for row in 0..rows {
+            let at = Sector::new(row * super::stripes::ROW.get());
+            while !self.stripes.pass(at, pass) {
+                self.settle();
+            }
+            self.settle();
+            if pass == Pass::Rebuild {
+                self.stripes.recovered(at + super::stripes::ROW);
+            }
+        }
+        if pass == Pass::Repair {
+            self.stripes.set_resync_from(None);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The tables `[queue]` and `[partition]` of a scenario.
+
+use super::fields::{Problem, number};
+use super::file::size;
+use super::raw::{QUEUE_SIZES, RawPartition, RawQueue};
+use crate::block::limits::{DriverLimits, LimitRules, QueueLimits};
+use crate::units::{Bytes, SECTOR_SIZE};
+use toml::Spanned;
+
+/// Limits as the kernel would make them of what the table says; what it does not say is as of a
+/// usual device.
+pub(super) fn build(raw: &Spanned<RawQueue>) -> Result<QueueLimits, Problem> {
+    let table = raw.get_ref();
+    let mut sizes = Vec::with_capacity(QUEUE_SIZES.len());
+    for (name, value) in QUEUE_SIZES.iter().zip(&table.sizes) {
+        let Some(value) = value else {
+            sizes.push(None);
+            continue;
+        };
+        let bytes = size(value)?;
+        if *name != "max_segment_size" && !bytes.get().is_multiple_of(SECTOR_SIZE) {
+            let message = format!("{name} is {bytes}: expected whole sectors of 512 bytes");
+            return Err((value.span(), message));
+        }
+        sizes.push(Some(bytes));
+    }
+    let [max, segment, boundary, gap, chunk, logical, physical, io_min, io_opt] = sizes[..] else {
+        unreachable!("as many as there are names");
+    };
+    for (name, value, mask) in [("segment_boundary", boundary, 2), ("virt_boundary", gap, 3)] {
+        let place = table.sizes[mask].as_ref().map_or_else(|| raw.span(), Spanned::span);
+        if value.is_some_and(|value| !value.get().is_power_of_two()) {
+            return Err((
+                place,
+                format!("{name} is no power of two: the kernel keeps it as a mask"),
+            ));
+        }
+    }
+    let usual = QueueLimits::USUAL;
+    let segments = match &table.max_segments {
+        Some(count) => number("max_segments", count, 1, 65535)?,
+        None => usual.segments,
+    };
+    let driver = DriverLimits {
+        logical,
+        physical,
+        io_min: io_min.unwrap_or(Bytes::ZERO),
+        io_opt: io_opt.unwrap_or(Bytes::ZERO),
+        hardware: Some(max.unwrap_or(usual.bytes)),
+        user: Some(max.unwrap_or(usual.bytes)),
+        segments: Some(segments),
+        segment: Some(segment.unwrap_or(usual.segment)),
+        boundary,
+        gap: gap.unwrap_or(Bytes::ZERO),
+        chunk: chunk.unwrap_or(Bytes::ZERO),
+        partial_stripes_expensive: table.partial_stripes_expensive,
+        device: None,
+    };
+    let limits = driver
+        .validate(LimitRules::LINUX_6_18)
+        .map_err(|error| (raw.span(), format!("[queue]: {error}")))?;
+    Ok(QueueLimits { requests: table.requests, ..limits })
+}
+
+/// Where the partition begins.
+pub(super) fn partition(raw: &RawPartition) -> Result<Bytes, Problem> {
+    let start = size(&raw.start)?;
+    if start.get().is_multiple_of(SECTOR_SIZE) {
+        return Ok(start);
+    }
+    let message = format!("start is {}: expected whole sectors of 512 bytes", start.get());
+    Err((raw.start.span(), message))
+}
