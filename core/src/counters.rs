@@ -74,6 +74,10 @@ counters! {
     Refaults = "refaults",
     /// Times a write asked whether too much is dirty.
     BalanceDirtyCalls = "balance_dirty_calls",
+    /// Direct writes after which dirty cache stood in their range.
+    DirectCollisions = "dio_collisions",
+    /// Direct writes that went through the cache, as it could not be dropped or blocks were missing.
+    DirectFallbacks = "dio_fallbacks",
 }
 
 /// The value of every counter.
