@@ -14,6 +14,7 @@ use crate::bits::{Bits, WORD};
 use crate::block::bio::{BioEnd, BioHead, BioOp, BioState};
 use crate::block::request::RequestState;
 use crate::counters::Counters;
+use crate::gauges::{Gauge, Gauges};
 use crate::geometry::Geometry;
 use crate::locks::{Lock, LockUse};
 use crate::ops::OpKind;
@@ -53,6 +54,7 @@ pub struct Model {
     requests: Rows<RequestRecord>,
     ops: Rows<OpRecord>,
     counters: Counters,
+    gauges: Gauges,
     tallies: Rows<Tallies>,
 }
 
@@ -67,6 +69,7 @@ impl Model {
             requests: Rows::default(),
             ops: Rows::default(),
             counters: Counters::default(),
+            gauges: Gauges::default(),
             tallies: Rows::default(),
         }
     }
@@ -105,6 +108,10 @@ impl Model {
     /// Running totals.
     pub const fn counters(&self) -> &Counters {
         &self.counters
+    }
+    /// Values that go up and down; all 0 where dirty pages are not limited.
+    pub const fn gauges(&self) -> &Gauges {
+        &self.gauges
     }
     /// How often each block of a file was written so far.
     pub fn tallies(&self, file: FileId) -> &Tallies {
@@ -170,6 +177,13 @@ impl Model {
             DeltaKind::Counter => {
                 let slot = self.counters.slot(id).ok_or_else(|| bad(delta))?;
                 swap(slot, delta)
+            }
+            DeltaKind::Gauge => {
+                let gauge = Gauge::from_code(id).ok_or_else(|| bad(delta))?;
+                let mut value = self.gauges.get(gauge, delta.aux);
+                swap(&mut value, delta)?;
+                self.gauges.set(gauge, delta.aux, value);
+                Ok(())
             }
         }
     }
