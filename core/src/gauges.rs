@@ -1,5 +1,5 @@
-//! Values that go up and down: pages that are dirty, limits, rates. They are part of the world where
-//! dirty pages are limited, and of its trace, so that a run can be drawn over time.
+//! Values that go up and down: pages that are dirty, limits, rates. They are part of the world
+//! where dirty pages are limited, and of its trace, so that a run can be drawn over time.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Limits on dirty pages: who pauses, what the flusher writes and when, and what a trace keeps of it.
+//! Limits on dirty pages: who pauses, what the flusher writes and when, and what a trace keeps.
 
 mod common;
 
@@ -194,8 +194,8 @@ fn a_round_gives_each_file_a_chunk() {
         }
         engine.sleep(TASK, Nanos::new(SECOND)).await;
     });
-    // An eighth of the limit is less than 4 MiB: these are the chunk. Alone each file would be below
-    // the background limit; what is dirty and being written leaves the device no share of it.
+    // An eighth of the limit is less than 4 MiB: these are the chunk. It all goes: what is dirty
+    // and being written leaves the device no share of the background limit.
     assert_eq!(machine.gauge(Gauge::DirtyLimit) / 8, 1023);
     let recording = machine.engine.into_sink();
     let ends = recording.steps().iter().filter(|step| step.rule == Rule::ChunkEnds);

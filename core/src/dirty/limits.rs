@@ -86,8 +86,8 @@ pub struct Position {
 }
 
 impl Position {
-    /// How much of their rate tasks get for where the world stands: in 1024ths, one at the setpoint,
-    /// none at the limit (`pos_ratio_polynom`).
+    /// How much of their rate tasks get for where the world stands: in 1024ths, one at the
+    /// setpoint, none at the limit (`pos_ratio_polynom`).
     pub fn of_world(&self) -> u64 {
         if self.dirty >= self.limit {
             return 0;

@@ -171,7 +171,8 @@ impl<E: Env> World<E> {
         self.set_gauge(Gauge::WbThresh, bdi.get(), wb_thresh.get());
         position
     }
-    /// Whether the flusher of a device has to write because too much is dirty (`wb_over_bg_thresh`).
+    /// Whether the flusher of a device has to write because too much is dirty
+    /// (`wb_over_bg_thresh`).
     pub(super) fn over_background(&mut self, bdi: BdiId) -> bool {
         let now = self.now_ticks();
         let dirt = self.dirt_mut();
