@@ -268,6 +268,7 @@ impl Sim {
         let found = self.running.iter().find(|(_, work)| free(work));
         found.or_else(|| self.running.iter().next()).map(|(at, _)| *at)
     }
+    /// Takes it.
     fn next_work(&mut self) -> Option<(Time, Work)> {
         let at = self.next_at()?;
         let work = self.running.remove(&at)?;
