@@ -8,6 +8,7 @@
 //! drain: after each report poll again. [`drive`] does all this for a host that can wait.
 
 use crate::counters::Counters;
+use crate::dirty::DirtyConfig;
 use crate::errno::Errno;
 use crate::frames::{UserDest, UserSource};
 use crate::fs::Provider;
@@ -19,8 +20,11 @@ use crate::ops::readahead::Window;
 use crate::ops::sync::RangeSync;
 use crate::ops::{OpKind, OpResult};
 use crate::stops::Stops;
+use crate::trace::rule::Rule;
 use crate::trace::step::Context;
-use crate::units::{BioId, Bytes, FileId, FileRange, OpId, Pos, RequestId, TaskId, Time};
+use crate::units::{
+    BdiId, BioId, Bytes, FileId, FileRange, Nanos, OpId, Pos, RequestId, TaskId, Time,
+};
 use crate::world::{Caller, Config, Effect, Env, FlushId, World};
 use core::cell::{Cell, RefCell};
 use core::future::{Future, poll_fn};
@@ -97,6 +101,11 @@ impl<E: Env> Cx<'_, E> {
             })
         })
         .await
+    }
+    /// Sleeps until `until`.
+    pub(crate) async fn sleep_until(&self, until: Time) {
+        self.with(|world| world.add_timer(until));
+        self.wait(|world| (until <= world.now).then_some(())).await;
     }
     /// Begins to hold requests back, as [`World::start_plug`]; whether they are.
     pub(crate) fn plug(&self) -> bool {
@@ -193,8 +202,33 @@ impl<E: Env> Engine<E> {
     }
     /// It is `now`.
     pub fn handle_time(&self, now: Time) {
-        let mut world = self.world.borrow_mut();
-        world.now = world.now.max(now);
+        self.world.borrow_mut().set_time(now);
+    }
+    /// The time that the host told last.
+    pub fn now(&self) -> Time {
+        self.world.borrow().now
+    }
+    /// When somebody may go on though nothing is reported: by then the host must tell the time.
+    pub fn next_timer(&self) -> Option<Time> {
+        self.world.borrow().timers.first().copied()
+    }
+    /// Limits how much may be dirty: tasks pause, and flushers write ([`Self::flusher`], which the
+    /// host must poll). To be said before anything is dirty.
+    pub fn limit_dirty(&self, config: DirtyConfig) {
+        self.world.borrow_mut().limit_dirty(config);
+    }
+    /// Says which device the dirty pages of a file are counted for; the first one if nobody says.
+    pub fn set_bdi(&self, file: FileId, bdi: BdiId) {
+        self.world.borrow_mut().file_mut(file).bdi = bdi;
+    }
+    /// The task thinks for a while.
+    pub async fn sleep(&self, task: TaskId, span: Nanos) {
+        let cx = Cx { engine: self, caller: Caller { task, op: None, context: Context::Task } };
+        let until = cx.with(|world| {
+            world.step(Rule::Thinks, [span.get() / 1_000_000, 0, 0, 0]);
+            world.now + span
+        });
+        cx.sleep_until(until).await;
     }
 
     /// Reads into `dest` from `pos`; how many bytes were read.
@@ -428,7 +462,8 @@ pub(crate) fn finish<E: Env>(cx: &Cx<'_, E>, result: Result<Bytes, Errno>) -> Op
 pub trait Host<E: Env> {
     /// Starts an effect. Its end may be reported at once or from [`Self::wait`].
     fn start(&mut self, engine: &Engine<E>, effect: Effect);
-    /// Waits until at least one started effect has ended and reports it; false if none is running.
+    /// Waits until at least one started effect has ended and reports it, or until the engine's next
+    /// timer, and reports the time; false if nothing is running and the clock is not the host's.
     fn wait(&mut self, engine: &Engine<E>) -> bool;
 }
 
@@ -459,8 +494,13 @@ pub fn drive<E: Env, T>(
         }
         match polled {
             Poll::Ready(out) => return Ok(out),
+            // Time stands still while anybody can go on: who waits for a time must not oversleep.
+            Poll::Pending if moved && engine.next_timer().is_some() => {}
             Poll::Pending if host.wait(engine) || started || moved => {}
-            Poll::Pending => return Err(Stuck),
+            Poll::Pending => match engine.next_timer() {
+                Some(at) => engine.handle_time(at),
+                None => return Err(Stuck),
+            },
         }
     }
 }
@@ -491,6 +531,23 @@ pub fn drive_all<E: Env>(
     });
     drive(engine, host, all)
 }
+
+/// An operation with tasks of the background that never end: they go on as long as it does.
+pub async fn beside<T>(op: impl Future<Output = T>, background: &mut [BackgroundTask<'_>]) -> T {
+    let mut op = pin!(op);
+    poll_fn(|cx| {
+        let polled = op.as_mut().poll(cx);
+        for task in &mut *background {
+            // None of them ends.
+            let _pending = task.as_mut().poll(cx);
+        }
+        polled
+    })
+    .await
+}
+
+/// A task of the background, such as [`Engine::flusher`].
+pub type BackgroundTask<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
 /// Waits until nothing is running: what a finished operation left behind, such as the writes of a
 /// `syncfs`.

@@ -150,6 +150,8 @@ newtype!(/// A folio: a row of the folio table. Rows are used again.
     FolioId(u32));
 newtype!(/// An open file of the engine.
     FileId(u32));
+newtype!(/// A backing device that files lie on, numbered from 0.
+    BdiId(u32));
 newtype!(/// A task: an application thread, or a worker of the kernel.
     TaskId(u32));
 newtype!(/// A bio, numbered in the order of allocation. Numbers are never used again.

@@ -16,6 +16,7 @@ use crate::cache::mapping::Mapping;
 use crate::cache::policy::FolioPolicy;
 use crate::cache::workingset::Shadows;
 use crate::counters::{Counter, Counters};
+use crate::dirty::Dirt;
 use crate::errno::Errno;
 use crate::fault::Faults;
 use crate::frames::FrameStore;
@@ -33,10 +34,10 @@ use crate::trace::rule::Rule;
 use crate::trace::sink::Sink;
 use crate::trace::step::{Context, Step};
 use crate::units::{
-    BioId, BlockNo, Bytes, FileId, FileRange, FolioId, OpId, PageIndex, Pos, RequestId, TaskId,
-    Time,
+    BdiId, BioId, BlockNo, Bytes, FileId, FileRange, FolioId, OpId, PageIndex, Pos, RequestId,
+    TaskId, Time,
 };
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What a host chooses: where steps go, and who owns the memory of the cache.
 pub trait Env {
@@ -106,8 +107,11 @@ pub struct Inode {
     pub(crate) untold: Option<Errno>,
     /// Direct reads and writes in flight (`i_dio_count`).
     pub(crate) direct: u32,
-    /// When it last went from clean to dirty.
+    /// When it last went from clean to dirty: the order of it, and the time.
     pub(crate) dirtied: Option<u64>,
+    pub(crate) dirtied_when: Time,
+    /// The device that its dirty pages are counted for.
+    pub(crate) bdi: BdiId,
     pub(crate) window: Window,
     pub(crate) memory_map: MemoryMap,
     /// Where cyclic writeback goes on (`writeback_index`).
@@ -187,6 +191,10 @@ pub struct World<E: Env> {
     pub(crate) flushes: Vec<(FlushId, Option<Result<(), Errno>>)>,
     pub(crate) counters: Counters,
     pub(crate) now: Time,
+    /// Moments at which somebody may go on though nothing happens.
+    pub(crate) timers: BTreeSet<Time>,
+    /// Limits on dirty pages; none: there are no limits.
+    pub(crate) dirt: Option<Box<Dirt>>,
     pub(crate) caller: Caller,
     pub(crate) next_bio: u32,
     pub(crate) next_op: u32,
@@ -228,6 +236,8 @@ impl<E: Env> World<E> {
             flushes: Vec::new(),
             counters: Counters::default(),
             now: Time::ZERO,
+            timers: BTreeSet::new(),
+            dirt: None,
             caller: Caller { task: TaskId::new(0), op: None, context: Context::Task },
             next_bio: 0,
             next_op: 0,
@@ -288,6 +298,22 @@ impl<E: Env> World<E> {
                 self.sink.mirror(&state);
             }
         }
+    }
+    /// Somebody may go on at `at` though nothing else happens.
+    pub(crate) fn add_timer(&mut self, at: Time) {
+        if at > self.now {
+            self.timers.insert(at);
+        }
+    }
+    /// It is `now`; time never goes back.
+    pub(crate) fn set_time(&mut self, now: Time) {
+        self.now = self.now.max(now);
+        if self.timers.is_empty() {
+            return;
+        }
+        let later = Time::new(self.now.get() + 1);
+        self.timers = self.timers.split_off(&later);
+        self.run_dirty_timers();
     }
     /// Runs `work` as if in another context.
     pub(crate) fn in_context<T>(
@@ -431,6 +457,8 @@ impl<E: Env> World<E> {
             untold: None,
             direct: 0,
             dirtied: None,
+            dirtied_when: Time::ZERO,
+            bdi: BdiId::new(0),
             window: Window::default(),
             memory_map: MemoryMap::default(),
             writeback_index: PageIndex::ZERO,

@@ -366,6 +366,7 @@ impl<E: Env> World<E> {
     }
     /// The folio's writeback ends (`folio_end_writeback`).
     pub(crate) fn end_writeback(&mut self, id: FolioId) {
+        self.account_written(id);
         self.lower(id, FolioFlags::WRITEBACK);
         let folio = self.folios.at(id);
         let (file, index) = (folio.file(), folio.index);

@@ -117,6 +117,9 @@ impl<E: Env> World<E> {
         self.free_state(id);
         self.lru_remove(id);
         let pos = self.folio_pos(id);
+        if self.has(id, FolioFlags::DIRTY) && !self.is_in_memory_only(id) {
+            self.account_cleaned(id);
+        }
         let folio = self.folios.at(id).clone();
         self.set_flags(id, FolioFlags::NONE);
         self.note(DeltaKind::FolioPfn, id.get(), 0, folio.pfn().get(), 0);
@@ -213,7 +216,9 @@ impl<E: Env> World<E> {
             self.dirty_clock += 1;
             let clock = self.dirty_clock;
             self.file_mut(file).dirtied = Some(clock);
+            self.file_dirtied(file);
         }
+        self.account_dirtied(id);
         let pos = self.folio_pos(id).get();
         self.step(Rule::FolioDirtied, [pos, 0, 0, 0]);
     }

@@ -42,6 +42,9 @@ impl<E: Env> World<E> {
         for (counter, value) in self.counters.iter() {
             out.put(DeltaKind::Counter, counter.code(), 0, value);
         }
+        for ((gauge, of), value) in self.dirt.iter().flat_map(|dirt| dirt.gauges().iter()) {
+            out.put(DeltaKind::Gauge, gauge.code(), of, value);
+        }
         out.0
     }
     fn snapshot_files(&self, out: &mut Builder) {

@@ -263,10 +263,14 @@ impl Sim {
         self.push(Bytes::ZERO, Work::Flush { id, mark, result, lies });
     }
     /// What ends next: the first whose turn has come, else the first.
-    fn next_work(&mut self) -> Option<(Time, Work)> {
+    fn next_at(&self) -> Option<(Time, u64)> {
         let free = |work: &Work| !matches!(work, Work::Io { waits, .. } if *waits > 0);
         let found = self.running.iter().find(|(_, work)| free(work));
-        let at = found.or_else(|| self.running.iter().next()).map(|(at, _)| *at)?;
+        found.or_else(|| self.running.iter().next()).map(|(at, _)| *at)
+    }
+    /// Takes it.
+    fn next_work(&mut self) -> Option<(Time, Work)> {
+        let at = self.next_at()?;
         let work = self.running.remove(&at)?;
         for other in self.running.values_mut() {
             if let Work::Io { waits, .. } = other {
@@ -324,6 +328,14 @@ impl<E: Env> Host<E> for Sim {
         }
     }
     fn wait(&mut self, engine: &Engine<E>) -> bool {
+        let next = self.next_at().map(|(end, _)| end);
+        if let Some(timer) = engine.next_timer()
+            && next.is_none_or(|end| timer < end)
+        {
+            self.now = self.now.max(timer);
+            engine.handle_time(self.now);
+            return true;
+        }
         let Some((end, work)) = self.next_work() else { return false };
         self.now = self.now.max(end);
         engine.handle_time(self.now);

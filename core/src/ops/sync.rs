@@ -176,7 +176,7 @@ impl<E: Env> World<E> {
         Some(self.folio_pos(folio))
     }
     /// Files with dirty folios, the one that became dirty first in front.
-    fn files_by_dirt(&self) -> Vec<FileId> {
+    pub(crate) fn files_by_dirt(&self) -> Vec<FileId> {
         let mut dirty: Vec<(u64, FileId)> = self
             .files
             .iter()

@@ -9,6 +9,7 @@ use super::write::{reserved_in_vain, write_begin};
 use crate::behaviour::FirstAccess;
 use crate::cache::folio::FolioFlags;
 use crate::counters::Counter;
+use crate::dirty;
 use crate::engine::{Cx, WriteFlags};
 use crate::errno::Errno;
 use crate::frames::UserSource;
@@ -60,6 +61,9 @@ pub(super) async fn write_mapping<E: Env>(
                 return Ok(Progress::Mapping);
             }
         }
+        if walk.at < walk.range.end().min(mapping.end()) {
+            dirty::balance(cx, file, walk.at, walk.flags.nowait).await?;
+        }
         let Some(bytes) = cx.with(|world| world.next_piece(walk, source))? else {
             return Ok(Progress::Mapping);
         };
@@ -106,7 +110,8 @@ impl<E: Env> World<E> {
         let folio = self.ready_folio(file, *at, flags)?;
         let rest = FileRange::between(*at, range.end());
         // Space that a mapping reserves in vain is given back under this lock.
-        if !self.file(file).locks[Lock::Invalidate as usize].is_idle() {
+        let locked = !self.file(file).locks[Lock::Invalidate as usize].is_idle();
+        if locked || self.dirt.is_some() {
             return None;
         }
         let metadata = self.file(file).provider.metadata_for(rest, Intent::Write);
@@ -142,6 +147,7 @@ impl<E: Env> World<E> {
         }
         let end = range.end().min(mapping.end());
         while walk.at < end
+            && !self.must_balance(file)
             && let Some(folio) = first.take().or_else(|| self.ready_folio(file, walk.at, flags))
             && let Some(bytes) = self.next_piece(walk, source)?
         {

@@ -147,6 +147,7 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                 | DeltaKind::BioRequest
                 | DeltaKind::IoLock
                 | DeltaKind::InvalidateLock
+                | DeltaKind::Gauge
                 | DeltaKind::Shadow
                 | DeltaKind::FileDirect
                 | DeltaKind::ZonePointer => {}

@@ -106,6 +106,9 @@ kinds! {
     RequestState = 43, "request.state";
     /// Bio: 1 + the number of its request; 0 = none.
     BioRequest = 44, "bio.request";
+    /// A gauge: `object` is its code, `aux` the number of what it is of
+    /// ([`crate::gauges::Gauge`]).
+    Gauge = 95, "gauge";
     /// File: what a reclaimed folio left where it started, at block `aux`:
     /// [`crate::cache::workingset::Shadow`]; 0 = nothing.
     Shadow = 50, "shadow";

@@ -15,6 +15,7 @@ use crate::bits::{Bits, WORD};
 use crate::block::bio::{BioEnd, BioHead, BioState};
 use crate::block::request::RequestState;
 use crate::counters::Counters;
+use crate::gauges::{Gauge, Gauges};
 use crate::geometry::Geometry;
 use crate::locks::{Lock, LockUse};
 use crate::ops::OpKind;
@@ -42,6 +43,7 @@ pub struct Model {
     requests: Rows<RequestRecord>,
     ops: Rows<OpRecord>,
     counters: Counters,
+    gauges: Gauges,
     pub(super) tallies: Rows<Tallies>,
 }
 
@@ -56,6 +58,7 @@ impl Model {
             requests: Rows::default(),
             ops: Rows::default(),
             counters: Counters::default(),
+            gauges: Gauges::default(),
             tallies: Rows::default(),
         }
     }
@@ -94,6 +97,10 @@ impl Model {
     /// Running totals.
     pub const fn counters(&self) -> &Counters {
         &self.counters
+    }
+    /// Values that go up and down; all 0 where dirty pages are not limited.
+    pub const fn gauges(&self) -> &Gauges {
+        &self.gauges
     }
     /// How often each block of a file was written so far.
     pub fn tallies(&self, file: FileId) -> &Tallies {
@@ -162,6 +169,13 @@ impl Model {
             DeltaKind::Counter => {
                 let slot = self.counters.slot(id).ok_or_else(|| bad(delta))?;
                 swap(slot, delta)
+            }
+            DeltaKind::Gauge => {
+                let gauge = Gauge::from_code(id).ok_or_else(|| bad(delta))?;
+                let mut value = self.gauges.get(gauge, delta.aux);
+                swap(&mut value, delta)?;
+                self.gauges.set(gauge, delta.aux, value);
+                Ok(())
             }
         }
     }

@@ -5,11 +5,13 @@
 //! the sector of a device byte, `{nt}` as a mapping type, `{nr}` as the reason a bio ended, `{no}`
 //! as an operation, `{nd}` as a result, `{nk}` as a lock, `{nw}` as the reason of a cut, `{nl}` and
 //! `{nh}` its low and high half; `{na}` is all or none, `{np}` the end of the bio before, `{nf}` a
-//! point of faults, `{ne}` the name of an error.
+//! point of faults, `{ne}` the name of an error, `{nq}` what becomes of a file after a
+//! chunk of it.
 
 use super::step::Grain;
 use crate::block::bio::BioEnd;
 use crate::block::split::CutWhy;
+use crate::dirty::flusher::After;
 use crate::errno::Errno;
 use crate::fault::FaultPoint;
 use crate::iomap::MapType;
@@ -234,6 +236,36 @@ rules! {
     MayNotSleep = 118, Delta, "balance_dirty_pages", "too much is dirty, and the write at {0x} may not sleep: EAGAIN";
     /// A folio goes under writeback: before it is mapped, or since all of it is (before 6.9).
     WritebackStarts = 119, Function, "folio_start_writeback", "the folio at {0x} goes under writeback, bytes pending: {1}";
+    /// A task need not pause.
+    BelowFreerun = 220, Delta, "balance_dirty_pages", "{0} pages are dirty or being written, and up to {1} nobody pauses: the task asks again after {2}";
+    /// Where the dirty pages stand.
+    DirtyPosition = 221, Delta, "wb_position_ratio", "{0l} pages are dirty or being written, the setpoint is {0h} and the limit {1l}: {1h}/1024 of the rate; {2l} of them are this device's, whose share is {2h}: {3}/1024";
+    /// A chunk of a file ended.
+    ChunkEnds = 222, Delta, "requeue_inode", "{1} pages of file {0} are on their way: {2q}";
+    /// A task pauses.
+    Paused = 223, Function, "balance_dirty_pages", "{0} pages were dirtied where {1} a second may be: the task pauses for {2} ms, after {3} ms that count already";
+    /// A pause would be too short.
+    PausePutOff = 224, Delta, "balance_dirty_pages", "{0} pages are due {1} ms, and {2} ms count already: less than {3} ms are left, no pause now";
+    /// A pause is over.
+    PauseEnded = 225, Function, "io_schedule_timeout", "the pause of {0} ms is over: the task asks again after {1} pages";
+    /// A task does something else for a while.
+    Thinks = 226, Function, "nanosleep", "the task does something else for {0} ms";
+    /// The limits on dirty pages.
+    DirtyLimitsSet = 227, Function, "domain_dirty_limits", "{0} pages can be dirty: the flusher writes above {1}, nobody dirties more at {2}, nobody pauses up to {3}";
+    /// The limit moved.
+    DirtyLimitMoved = 228, Delta, "update_dirty_limit", "the limit moves from {0} to {1} pages: the hard limit is {2}, and {3} are dirty";
+    /// What a device writes.
+    BandwidthEstimated = 229, Delta, "wb_update_write_bandwidth", "{0} pages were written in {1} ms: the device writes {2} pages/s, {3} smoothed";
+    /// What tasks may dirty.
+    RatelimitStepped = 230, Delta, "wb_update_dirty_ratelimit", "dirtied at {0} pages/s; {1} would keep the balance: the rate of a task goes from {2} to {3}";
+    /// The flusher writes because too much is dirty.
+    BackgroundWriteback = 231, Function, "wb_check_background_flush", "{1} pages are dirty, {0} of them this device's, and {2} may be: the flusher writes";
+    /// The flusher writes what is old.
+    PeriodicWriteback = 232, Function, "wb_check_old_data_flush", "{0} pages are dirty: the flusher looks for files dirty for {1} ms";
+    /// Files are taken up.
+    FilesQueued = 233, Delta, "queue_io", "{0} files were not finished, and {1} became dirty by {2} ms: taken up in this order";
+    /// A chunk of a file begins.
+    ChunkBegins = 234, Function, "writeback_sb_inodes", "file {0} is dirty for {3} ms: up to {1} pages from page {2} on";
     /// A copy into a file without a device.
     KeptInMemory = 114, Function, "shmem_write_end", "{1b} are in the folio at {0x}, the rest of it is zero: dirty for ever, and never written back";
     /// Part of a folio goes.
@@ -385,6 +417,7 @@ fn push_arg(out: &mut String, spec: &str, args: [u64; 4]) {
         "w" => write!(out, "{}", CutWhy::from_code(value).map_or("?", CutWhy::words)),
         "l" => write!(out, "{}", value & u64::from(u32::MAX)),
         "h" => write!(out, "{}", value >> 32),
+        "q" => write!(out, "{}", After::from_code(value).map_or("?", After::words)),
         "a" => write!(out, "{}", if value == 0 { "none" } else { "all" }),
         "p" => match BioEnd::from_code(value) {
             Some(BioEnd::Open) | None => write!(out, "no bio was open"),

@@ -129,6 +129,7 @@ impl<E: Env> World<E> {
     fn clear_dirty_for_io(&mut self, id: FolioId) {
         self.protect_folio(id);
         self.lower(id, FolioFlags::DIRTY);
+        self.account_cleaned(id);
         let folio = self.folios.at(id);
         let (file, index) = (folio.file(), folio.index);
         let mapping = &mut self.file_mut(file).mapping;
@@ -166,6 +167,7 @@ impl<E: Env> World<E> {
         self.require(!self.has(id, FolioFlags::DIRTY), 21, start);
         self.require(!self.has(id, FolioFlags::WRITEBACK), 22, start);
         self.raise(id, FolioFlags::WRITEBACK);
+        self.account_writeback(id);
         let folio = self.folios.at(id);
         let (file, index) = (folio.file(), folio.index);
         self.file_mut(file).mapping.set_tag(Tag::Writeback, index, true);

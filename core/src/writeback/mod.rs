@@ -68,7 +68,10 @@ pub(crate) async fn write_some<E: Env>(
     cyclic: bool,
 ) -> Result<(), Errno> {
     let tag = if walk.mode == SyncMode::All { Tag::ToWrite } else { Tag::Dirty };
-    let (mut index, end) = cx.with(|world| world.start_walk(&walk, cyclic));
+    let (mut index, end) = cx.with(|world| {
+        world.estimate_start(walk.file);
+        world.start_walk(&walk, cyclic)
+    });
     let mut goes_on = PageIndex::ZERO;
     let stripe = cx.with(|world| world.writeback_stripe());
     let mut ctx = Ctx { walk, open: None, folios: 0, queued: Vec::new(), stripe };
@@ -106,6 +109,7 @@ pub(crate) async fn write_some<E: Env>(
         if !inode.mapping.tagged(Tag::Dirty) {
             inode.dirtied = None;
         }
+        world.estimate_end(walk.file);
     });
     result
 }
