@@ -15,6 +15,11 @@ pub trait Subject {
     /// Performs one operation: from `source`, into `dest`, each as long as what the operation
     /// touches. The error says why it could not be performed at all.
     fn perform(&mut self, step: &Step, dest: &mut [u8], source: &[u8]) -> Result<OpResult, String>;
+    /// Whether it can perform such an action; a generator then chooses another one.
+    fn can(&self, action: &Action) -> bool {
+        let _ = action;
+        true
+    }
     /// Bytes of the file.
     fn size(&mut self) -> Result<Pos, String>;
     /// What became of writes of this file to the device since this was last asked.
@@ -206,6 +211,9 @@ pub fn run<S: Subject>(
     let mut stream = Stream::new(subject, abilities, model);
     for at in 0..count {
         let mut step = generator.next(stream.size());
+        while !stream.subject.can(&step.op.action) {
+            step = generator.next(stream.size());
+        }
         if at + 1 == count {
             step.op.action = Action::Fsync;
             step.faults.clear();

@@ -39,6 +39,7 @@ impl Chosen {
 }
 
 /// What may go wrong with an operation.
+#[allow(clippy::struct_excessive_bools, reason = "each is a permission of its own")]
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Permits {
     /// The memory of the application ends there.

@@ -67,6 +67,11 @@ pub const WORLDS: [World; 7] = [
 ];
 
 impl World {
+    /// A real file, empty at the start, of a file system with blocks of so many bytes.
+    pub const fn real(page: u64, block: u64) -> Self {
+        let order = if block > page { (block / page).ilog2() as u8 } else { 0 };
+        world("real", (page, block, order), Kind::Extents, 0, 64 * KIB)
+    }
     /// The world with this name.
     pub fn named(name: &str) -> Option<Self> {
         WORLDS.into_iter().find(|world| world.name == name)

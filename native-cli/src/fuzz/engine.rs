@@ -1,18 +1,14 @@
 //! Streams on the engine: many, on several threads; the first that goes wrong is made shorter.
 
+use super::report::{progress_bar, report};
 use super::{FuzzArgs, Switch};
 use crate::error::{Failure, Outcome};
 use crate::out::{self, Unfinished};
 use crate::signal;
 use folioscope_core::scenario::Scenario;
-use folioscope_core::scenario::write::write_scenario;
-use folioscope_core::streams::shrink::shrink;
 use folioscope_core::streams::simulated::{Case, replay};
 use folioscope_core::streams::{Failure as Wrong, put_steps, worlds::World};
 use folioscope_core::trace::sink::NoTrace;
-use indicatif::{ProgressBar, ProgressStyle};
-use std::fmt::Write as _;
-use std::io::IsTerminal as _;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -87,7 +83,15 @@ pub(super) fn fuzz(args: &FuzzArgs) -> Outcome<()> {
     bar.finish_and_clear();
     let found = shared.found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     let outcome = match found {
-        Some((number, scenario, wrong)) => report(&plan.case(number), scenario, wrong, save),
+        Some((number, scenario, wrong)) => {
+            let case = plan.case(number);
+            let faults = if case.faults { "on" } else { "off" };
+            let words = format!(
+                "--geometry {} --seed {} --faults {faults} --length {} --ops {}",
+                case.world.name, case.seed, case.count, case.count
+            );
+            report(&words, scenario, wrong, save, goes_wrong)
+        }
         None if signal::interrupted().load(Ordering::SeqCst) => Err(Failure::interrupted()),
         None => {
             let ops = shared.ops.load(Ordering::Relaxed);
@@ -157,36 +161,4 @@ fn goes_wrong(scenario: &Scenario) -> Option<Wrong> {
         let at = scenario.ops.len().saturating_sub(1);
         Some(Wrong { at, what: words(panic.as_ref()) })
     })
-}
-
-/// Makes a stream that went wrong as short as can be, and says how to see it again.
-fn report(case: &Case, scenario: Scenario, wrong: Wrong, save: Option<Unfinished>) -> Outcome<()> {
-    let before = scenario.ops.len();
-    let (least, wrong) = shrink(scenario, wrong, goes_wrong);
-    let text = write_scenario(&least);
-    let faults = if case.faults { "on" } else { "off" };
-    let mut sentence =
-        format!("operation {} of {} goes wrong: {}", wrong.at + 1, least.ops.len(), wrong.what);
-    let _ = write!(
-        sentence,
-        "\nfound by: folioscope fuzz --geometry {} --seed {} --faults {faults} --length {} --ops {} \
-         (made shorter from {before} operations)",
-        case.world.name, case.seed, case.count, case.count
-    );
-    match save {
-        Some(file) => file.finish(text.as_bytes())?,
-        None => out::print(&text)?,
-    }
-    Err(Failure::check(sentence))
-}
-
-/// On standard error, and only if that is a terminal.
-fn progress_bar(total: u64) -> ProgressBar {
-    if !std::io::stderr().is_terminal() {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(total);
-    let style = ProgressStyle::with_template("{wide_bar} {percent}% {per_sec}, {eta} left");
-    bar.set_style(style.expect("the template is right"));
-    bar
 }

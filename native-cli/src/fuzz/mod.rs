@@ -4,6 +4,8 @@
 //! wrong is made as short as can be and written as a scenario, which `--replay` checks again.
 
 mod engine;
+mod report;
+mod target;
 
 use crate::error::{Failure, Outcome};
 use crate::input::{self, Input};
@@ -36,8 +38,11 @@ pub(crate) struct FuzzArgs {
     /// Where to write the shortest scenario that goes wrong; else it is printed
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
+    /// Run on files of this kernel in this folder instead: unnamed ones, which leave nothing behind
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["geometry", "faults", "jobs"])]
+    target: Option<PathBuf>,
     /// Run the operations of a scenario file, such as one that was saved, and check them
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["ops", "seed", "geometry", "faults"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["ops", "seed", "geometry", "faults", "target"])]
     replay: Option<PathBuf>,
 }
 
@@ -65,6 +70,9 @@ fn worlds(name: &str) -> Result<Worlds, String> {
 
 /// Runs what was asked for.
 pub(crate) fn fuzz(args: &FuzzArgs) -> Outcome<()> {
+    if let Some(folder) = &args.target {
+        return target::fuzz(args, folder);
+    }
     match &args.replay {
         Some(path) => {
             let name = path.display().to_string();
