@@ -94,6 +94,10 @@ impl Bits {
     pub fn any(&self) -> bool {
         self.words.iter().any(|word| *word != 0)
     }
+    /// Whether `other`, of the same length, has every bit that this one has.
+    pub fn lies_in(&self, other: &Self) -> bool {
+        self.words.iter().zip(&other.words).all(|(mine, others)| mine & !others == 0)
+    }
     /// How many bits of `[start, end)` are set.
     pub fn count(&self, start: u32, end: u32) -> u32 {
         if start >= end {

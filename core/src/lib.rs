@@ -30,6 +30,7 @@ pub mod scenario;
 pub mod scene;
 pub mod search;
 pub mod stops;
+pub mod streams;
 pub mod trace;
 pub mod units;
 pub mod world;

@@ -214,6 +214,8 @@ pub struct World<E: Env> {
     pub(crate) at_submit: Option<AtSubmit<E::Frames>>,
     /// A broken invariant is counted and shown and stops nothing, whatever the build.
     pub(crate) keep_going: bool,
+    /// The invariant that broke last on the way, and where.
+    broken: Option<(u8, Pos)>,
     sink: E::Sink,
     pending: Vec<Delta>,
 }
@@ -252,6 +254,7 @@ impl<E: Env> World<E> {
             dios: BTreeMap::new(),
             at_submit: None,
             keep_going: false,
+            broken: None,
             sink,
             pending: Vec::new(),
         }
@@ -271,6 +274,10 @@ impl<E: Env> World<E> {
     }
     pub(crate) fn file_mut(&mut self, id: FileId) -> &mut Inode {
         &mut self.files[id.get() as usize]
+    }
+    /// The invariant that broke last where the code relies on it, and where.
+    pub const fn last_broken(&self) -> Option<(u8, Pos)> {
+        self.broken
     }
     /// What the sink has taken so far.
     pub const fn sink(&self) -> &E::Sink {
@@ -330,6 +337,7 @@ impl<E: Env> World<E> {
     /// becomes a step; tests and debug builds stop there, unless the host asked to go on.
     pub(crate) fn require(&mut self, holds: bool, number: u8, pos: Pos) {
         if !holds {
+            self.broken = Some((number, pos));
             self.count(Counter::BrokenInvariants, 1);
             self.step(Rule::InvariantBroken, [u64::from(number), pos.get(), 0, 0]);
             debug_assert!(self.keep_going, "invariant I{number} is broken at {pos}");

@@ -37,6 +37,9 @@ pub struct Ifs {
     pub read_pending: Bytes,
     /// Bytes of the folio whose write has not ended.
     pub write_pending: Bytes,
+    /// Writeback skipped the folio because it lay beyond EOF, and left the dirty bits. EOF may have
+    /// moved past it since.
+    pub skipped: bool,
 }
 
 impl Ifs {
@@ -51,6 +54,7 @@ impl Ifs {
             waste: Bits::new(blocks),
             read_pending: Bytes::ZERO,
             write_pending: Bytes::ZERO,
+            skipped: false,
         }
     }
     /// One bitmap.

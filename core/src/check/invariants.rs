@@ -62,18 +62,16 @@ impl<E: Env> World<E> {
             } else if self.behaviours().read_pending == ReadPending::FolioSize {
                 check(4, !uptodate);
             }
-            let beyond = pos >= self.file(folio.file()).size;
             if self.tracks_blocks() {
                 // Before 6.9 a folio that could not be mapped keeps its bits; and where a cut
                 // clears bits it may have cleared the last ones.
                 let all = self.behaviours();
                 let unmapped = !dirty && all.write_pending == WritePending::PerBlock;
                 let cut = dirty && all.clear_rounding == ClearRounding::Inward;
-                check(5, dirty == state.dirty.any() || beyond || unmapped || cut);
+                let skipped = !dirty && state.skipped;
+                check(5, dirty == state.dirty.any() || skipped || unmapped || cut);
             }
-            let blocks = state.uptodate.len();
-            let valid = (0..blocks).all(|at| !state.dirty.get(at) || state.uptodate.get(at));
-            check(6, valid);
+            check(6, state.dirty.lies_in(&state.uptodate));
             let writing = folio.flags.has(FolioFlags::WRITEBACK);
             check(25, writing || state.write_pending.is_zero());
         }

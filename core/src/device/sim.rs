@@ -9,7 +9,7 @@ use crate::errno::Errno;
 use crate::frames::FrameStore;
 use crate::iomap::MapType;
 use crate::trace::rule::Rule;
-use crate::units::{Bytes, FileId, Nanos, Pos, RequestId, Time};
+use crate::units::{Bytes, FileId, FileRange, Nanos, Pos, RequestId, Time};
 use crate::world::{Effect, Env, FlushId};
 use std::collections::BTreeMap;
 
@@ -29,6 +29,17 @@ pub enum Timing {
         /// A flush.
         flush: Nanos,
     },
+}
+
+/// A write bio that ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Landed {
+    /// Whose bytes.
+    pub file: FileId,
+    /// Which of them; whole blocks, so that it may reach beyond EOF.
+    pub range: FileRange,
+    /// The bytes; none if it failed, and what was on the device is there still.
+    pub data: Option<Vec<u8>>,
 }
 
 enum Work {
@@ -67,6 +78,8 @@ pub struct Sim {
     now: Time,
     /// When each place of the queue is free again.
     places: Vec<Time>,
+    /// Write bios that ended, where somebody asked for them.
+    landed: Option<Vec<Landed>>,
 }
 
 impl Sim {
@@ -86,6 +99,7 @@ impl Sim {
             submitted: 0,
             now: Time::ZERO,
             places: vec![Time::ZERO; depth as usize],
+            landed: None,
         }
     }
     /// Makes it do something wrong.
@@ -133,6 +147,14 @@ impl Sim {
         self.store = medium;
         self.running.clear();
         self.places.fill(self.now);
+    }
+    /// Notes from now on which write bios ended, and how.
+    pub fn watch(&mut self) {
+        self.landed.get_or_insert_default();
+    }
+    /// What ended since this was last asked.
+    pub fn take_landed(&mut self) -> Vec<Landed> {
+        self.landed.as_mut().map(core::mem::take).unwrap_or_default()
     }
     /// The bytes on the device.
     pub const fn store(&self) -> &Store {
@@ -302,8 +324,16 @@ impl Sim {
                 }
             }
         }
+        self.note_landed(&bios, result);
         let bios: Vec<Bio> = bios.into_iter().map(|(bio, _)| bio).collect();
         end(engine, request, &bios, result);
+    }
+    fn note_landed(&mut self, bios: &[(Bio, Vec<u8>)], result: Result<(), Errno>) {
+        let Some(landed) = &mut self.landed else { return };
+        for (bio, data) in bios.iter().filter(|(bio, _)| bio.head.op == BioOp::Write) {
+            let data = result.is_ok().then(|| data.clone());
+            landed.push(Landed { file: bio.head.file, range: bio.file_range(), data });
+        }
     }
     fn push(&mut self, len: Bytes, work: Work) {
         let end = self.end_time(len, matches!(work, Work::Flush { .. }));

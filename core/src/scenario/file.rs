@@ -6,6 +6,7 @@ use super::fault::build_faults;
 pub use super::fields::ScenarioError;
 use super::fields::{Problem, RawSize, locate, number};
 use super::queue;
+use super::random::Random;
 use super::raw::{self, Raw, RawDevice, RawOp, RawWorld};
 use super::shape;
 use super::size::parse_size;
@@ -15,6 +16,7 @@ use super::{
 };
 use crate::behaviour::{Behaviours, Profile};
 use crate::device::sim::Timing;
+use crate::engine::{ReadFlags, WriteFlags};
 use crate::geometry::Geometry;
 use crate::ops::readahead::ReadaheadLimits;
 use crate::units::{Blocks, Bytes, FileId, FileRange, Nanos, Order, Pages, Pos};
@@ -204,7 +206,8 @@ fn push_ops(
     let written = |n: u64| byte.unwrap_or(1 + n % 251) as u8;
     match raw.what.get_ref().as_str() {
         what @ ("pread" | "pwrite" | "pwrite_dsync") => {
-            let (first, nowait) = (range()?, raw.nowait);
+            let first = range()?;
+            let RawOp { nowait, dontcache, .. } = *raw;
             for n in 0..repeat {
                 let start = first.start() + Bytes::new(n * first.len().get());
                 let range = FileRange::between(start, start + first.len());
@@ -213,9 +216,11 @@ fn push_ops(
                     return Err((entry.span(), message));
                 }
                 let dsync = what == "pwrite_dsync";
-                push(match what {
-                    "pread" => Action::Pread { range, nowait },
-                    _ => Action::Pwrite { range, byte: written(n), dsync, nowait },
+                push(if what == "pread" {
+                    Action::Pread { range, flags: ReadFlags { dontcache, nowait } }
+                } else {
+                    let flags = WriteFlags { dsync, dontcache, nowait };
+                    Action::Pwrite { range, byte: written(n), flags }
                 })?;
             }
         }
@@ -228,12 +233,13 @@ fn push_ops(
             }
             let seed =
                 raw.seed.as_ref().map_or(Ok(1), |n| number("seed", n, 0, i64::MAX as u64))?;
-            let mut random = Random(seed);
+            let mut random = Random::new(seed);
             for n in 0..repeat {
                 let start = Pos::new(random.below(blocks) * len.get());
                 let range = FileRange::between(start, start + len);
-                let (byte, nowait) = (written(n), raw.nowait);
-                push(Action::Pwrite { range, byte, dsync: false, nowait })?;
+                let RawOp { nowait, dontcache, .. } = *raw;
+                let flags = WriteFlags { dsync: false, dontcache, nowait };
+                push(Action::Pwrite { range, byte: written(n), flags })?;
             }
         }
         "reclaim" => {
@@ -296,17 +302,4 @@ pub(super) fn size(raw: &Spanned<RawSize>) -> Result<Bytes, Problem> {
         if bytes <= MAX_FILE { Ok(bytes) } else { Err(format!("{bytes} is more than {MAX_FILE}")) }
     });
     within.map_err(|message| (raw.span(), message))
-}
-
-/// A small deterministic generator (splitmix64): a seed gives the same operations everywhere.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ z >> 31) % n
-    }
 }

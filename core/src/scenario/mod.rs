@@ -7,21 +7,27 @@ pub mod file;
 pub mod fio;
 pub mod fit;
 mod queue;
+pub mod random;
 mod raw;
 pub mod run;
 mod shape;
 pub mod size;
 mod start;
+pub mod write;
 
 use crate::behaviour::{Behaviours, StripeAlignment};
 use crate::block::limits::QueueLimits;
 use crate::device::sim::Timing;
+use crate::engine::{ReadFlags, WriteFlags};
 use crate::fs::prealloc::Prealloc;
 use crate::geometry::Geometry;
 use crate::iomap::MapType;
+use crate::ops::advise::Advice;
 use crate::ops::fallocate::FallocMode;
 use crate::ops::sync::RangeSync;
 use crate::units::{Blocks, Bytes, DevAddr, FileId, FileRange, Pages, Pos};
+
+pub(crate) use start::start_extent;
 
 /// Most operations that a scenario may expand to.
 pub const MAX_OPS: usize = 1_000_000;
@@ -93,8 +99,8 @@ pub enum Action {
     Pread {
         /// Where.
         range: FileRange,
-        /// Fail rather than wait.
-        nowait: bool,
+        /// How.
+        flags: ReadFlags,
     },
     /// Write `byte` throughout `range`.
     Pwrite {
@@ -102,11 +108,11 @@ pub enum Action {
         range: FileRange,
         /// What.
         byte: u8,
-        /// Return only when it is durable.
-        dsync: bool,
-        /// Fail rather than wait.
-        nowait: bool,
+        /// How.
+        flags: WriteFlags,
     },
+    /// Say how a range will be used.
+    Fadvise(FileRange, Advice),
     /// Make the file durable.
     Fsync,
     /// Make the file's data durable.
@@ -153,6 +159,7 @@ impl Action {
             | Self::Fdatasync
             | Self::Syncfs
             | Self::Reclaim(_)
+            | Self::Fadvise(..)
             | Self::Msync(_)
             | Self::SyncRange(..)
             | Self::Truncate(_)
@@ -171,6 +178,7 @@ impl Action {
             | Self::Fdatasync
             | Self::Syncfs
             | Self::Reclaim(_)
+            | Self::Fadvise(..)
             | Self::MmapLoad(_)
             | Self::MmapStore { .. }
             | Self::Msync(_)

@@ -105,6 +105,8 @@ pub(super) struct RawOp {
     pub(super) then: Option<Spanned<String>>,
     pub(super) size: Option<Spanned<RawSize>>,
     pub(super) mode: Option<Spanned<String>>,
+    pub(super) dontcache: bool,
+    pub(super) advice: Option<Spanned<String>>,
 }
 
 pub(super) struct RawFault {
@@ -269,8 +271,20 @@ fn extent_of(span: Span, table: &DeTable<'_>) -> Result<RawExtent, Problem> {
 
 fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
     let known = [
-        "do", "file", "at", "len", "byte", "nowait", "pages", "repeat", "seed", "then", "size",
+        "do",
+        "file",
+        "at",
+        "len",
+        "byte",
+        "nowait",
+        "pages",
+        "repeat",
+        "seed",
+        "then",
+        "size",
         "mode",
+        "dontcache",
+        "advice",
     ];
     let fields = Fields::new(span, table, &known)?;
     Ok(RawOp {
@@ -286,6 +300,8 @@ fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
         then: fields.may("then", string)?,
         size: fields.may("size", size)?,
         mode: fields.may("mode", string)?,
+        dontcache: fields.may("dontcache", boolean)?.is_some_and(Spanned::into_inner),
+        advice: fields.may("advice", string)?,
     })
 }
 

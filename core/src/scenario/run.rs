@@ -1,13 +1,14 @@
 //! A scenario as a run on a simulated device.
 
 use super::armed::Armed;
+use super::fault::FaultKind;
 use super::{Action, FileSystem, Scenario, ScenarioOp, StartFile, Variant};
 use crate::cache::frame_alloc::FramePolicy;
 use crate::counters::Counters;
 use crate::device::sim::{Sim, peek_bytes};
 use crate::device::store::Store;
-use crate::engine::{Engine, ReadFlags, Stuck, WriteFlags, drive};
-use crate::frames::{BadFrom, Discard, Fill, HeapFrames, UserFault};
+use crate::engine::{Engine, Stuck, drive};
+use crate::frames::{BadFrom, Discard, Fill, HeapFrames, UserDest, UserSource};
 use crate::fs::blockdev::BlockDev;
 use crate::fs::extents::Extents;
 use crate::fs::indirect::Indirect;
@@ -17,16 +18,24 @@ use crate::ops::OpResult;
 use crate::ops::readahead::ReadaheadLimits;
 use crate::trace::header::{Header, Source};
 use crate::trace::sink::Sink;
-use crate::units::{Bytes, DevAddr, FileId, FileRange, Pos, TaskId};
+use crate::units::{Bytes, DevAddr, FileId, FileRange, Offset, Pos, TaskId};
 use crate::world::{Config, Env};
 use core::marker::PhantomData;
 
 /// Heap memory and a sink.
-struct Simulated<S>(PhantomData<S>);
+pub struct Simulated<S>(PhantomData<S>);
 
 impl<S: Sink> Env for Simulated<S> {
     type Sink = S;
     type Frames = HeapFrames;
+}
+
+/// An engine with the files of a scenario, and its device.
+pub struct Simulation<S: Sink> {
+    /// The engine.
+    pub engine: Engine<Simulated<S>>,
+    /// The device.
+    pub sim: Sim,
 }
 
 /// What a run gave.
@@ -75,39 +84,15 @@ fn run_and_look<S: Sink, T>(
     sink: S,
     look: impl FnOnce(&Engine<Simulated<S>>, &Sim) -> T,
 ) -> Result<(Run<S>, T), Stuck> {
-    let geometry = scenario.geometry;
-    let mut sim = Sim::new(scenario.device);
-    let mut space = SpaceAllocator::new(DevAddr::new(1 << 30), None);
-    for extent in scenario.files.iter().flat_map(|file| file.extents.iter().flatten()) {
-        space.skip_to(extent.addr + extent.range.len());
-    }
-    let config = Config {
-        geometry,
-        behaviours: variant.behaviours,
-        stable_writes: false,
-        frames: FramePolicy::Packed,
-        space,
-        readahead: ReadaheadLimits::new(geometry, scenario.readahead, ReadaheadLimits::DEFAULT_IO),
-        queue: scenario.queue_of(variant),
-        partition: scenario.partition,
-    };
-    let engine: Engine<Simulated<S>> =
-        Engine::new(config, HeapFrames::new(geometry.page_size()), sink);
-    if scenario.keep_going {
-        engine.keep_going();
-    }
-    for file in &scenario.files {
-        let provider = start_file(geometry, file, sim.store_mut(), scenario.partition);
-        engine.open(file.size, provider);
-    }
+    let Simulation { engine, mut sim } = Simulation::new(scenario, variant, sink);
     let mut results = Vec::with_capacity(scenario.ops.len());
-    if let Some(free) = scenario.free_blocks {
-        engine.limit_space(geometry.blocks_bytes(free));
-    }
     let mut armed = Armed::new(scenario);
     for (at, op) in scenario.ops.iter().enumerate() {
         armed.arm(at, &engine, &mut sim);
-        results.push(run_op(&engine, &mut sim, *op, armed.user(at))?);
+        let len = op.action.touched().len();
+        let byte = if let Action::Pwrite { byte, .. } = op.action { byte } else { 0 };
+        let mut source = BadFrom { good: Fill { byte, len }, faults: armed.user(at) };
+        results.push(run_op(&engine, &mut sim, op, &mut Discard(len), &mut source)?);
     }
     let looked = look(&engine, &sim);
     let header = Header {
@@ -115,11 +100,87 @@ fn run_and_look<S: Sink, T>(
         title: scenario.title.clone(),
         profile: variant.profile.clone(),
         behaviours: variant.behaviours,
-        geometry,
+        geometry: scenario.geometry,
         source: Source::Simulated,
     };
     let counters = engine.counters();
     Ok((Run { header, sink: engine.into_sink(), counters, results }, looked))
+}
+
+impl<S: Sink> Simulation<S> {
+    /// Before the first operation.
+    pub fn new(scenario: &Scenario, variant: &Variant, sink: S) -> Self {
+        let geometry = scenario.geometry;
+        let mut sim = Sim::new(scenario.device);
+        let mut space = SpaceAllocator::new(DevAddr::new(1 << 30), None);
+        for extent in scenario.files.iter().flat_map(|file| file.extents.iter().flatten()) {
+            space.skip_to(extent.addr + extent.range.len());
+        }
+        let io = ReadaheadLimits::DEFAULT_IO;
+        let config = Config {
+            geometry,
+            behaviours: variant.behaviours,
+            stable_writes: false,
+            frames: FramePolicy::Packed,
+            space,
+            readahead: ReadaheadLimits::new(geometry, scenario.readahead, io),
+            queue: scenario.queue_of(variant),
+            partition: scenario.partition,
+        };
+        let engine = Engine::new(config, HeapFrames::new(geometry.page_size()), sink);
+        if scenario.keep_going {
+            engine.keep_going();
+        }
+        for file in &scenario.files {
+            let provider = start_file(geometry, file, sim.store_mut(), scenario.partition);
+            engine.open(file.size, provider);
+        }
+        if let Some(free) = scenario.free_blocks {
+            engine.limit_space(geometry.blocks_bytes(free));
+        }
+        Self { engine, sim }
+    }
+    /// Runs one operation with the memory of the application that it reads to, or writes from;
+    /// these faults are for it alone.
+    pub fn perform(
+        &mut self,
+        op: &ScenarioOp,
+        dest: &mut dyn UserDest,
+        source: &mut dyn UserSource,
+        faults: &[FaultKind],
+    ) -> Result<OpResult, Stuck> {
+        let Self { engine, sim } = self;
+        if faults.is_empty() {
+            return run_op(engine, sim, op, dest, source);
+        }
+        let mut of_engine = Vec::new();
+        let mut user = Vec::new();
+        for fault in faults {
+            match *fault {
+                FaultKind::Engine(fault) => of_engine.push(fault),
+                FaultKind::Device(fault) => sim.add_fault(fault),
+                FaultKind::User(fault) => user.push(fault),
+            }
+        }
+        drop(engine.replace_faults(of_engine));
+        let mut source = BadFrom { good: Borrowed(source), faults: user };
+        let result = run_op(engine, sim, op, dest, &mut source);
+        drop(engine.replace_faults(Vec::new()));
+        drop(sim.replace_faults(Vec::new()));
+        result
+    }
+}
+
+/// Memory of somebody else.
+struct Borrowed<'a>(&'a mut dyn UserSource);
+
+impl UserSource for Borrowed<'_> {
+    fn len(&self) -> Bytes {
+        self.0.len()
+    }
+    fn copy_in(&mut self, at: Offset, to: &mut [u8]) -> Bytes {
+        self.0.copy_in(at, to)
+    }
 }
 
 fn start_file(
@@ -170,37 +231,37 @@ fn fill(store: &mut Store, at: DevAddr, len: Bytes, byte: u8) {
 fn run_op<E: Env>(
     engine: &Engine<E>,
     sim: &mut Sim,
-    op: ScenarioOp,
-    faults: Vec<UserFault>,
+    op: &ScenarioOp,
+    dest: &mut dyn UserDest,
+    source: &mut dyn UserSource,
 ) -> Result<OpResult, Stuck> {
-    let task = TaskId::new(1);
+    let (task, file) = (TaskId::new(1), op.file);
     match op.action {
-        Action::Pread { range, nowait } => {
-            let mut dest = Discard(range.len());
-            let flags = ReadFlags { nowait, ..ReadFlags::default() };
-            drive(engine, sim, engine.pread(task, op.file, range.start(), &mut dest, flags))
+        Action::Pread { range, flags } => {
+            drive(engine, sim, engine.pread(task, file, range.start(), dest, flags))
         }
-        Action::Pwrite { range, byte, dsync, nowait } => {
-            let mut source = BadFrom { good: Fill { byte, len: range.len() }, faults };
-            let flags = WriteFlags { dsync, nowait, ..WriteFlags::default() };
-            drive(engine, sim, engine.pwrite(task, op.file, range.start(), &mut source, flags))
+        Action::Pwrite { range, flags, .. } => {
+            drive(engine, sim, engine.pwrite(task, file, range.start(), source, flags))
         }
-        Action::Fsync => drive(engine, sim, engine.fsync(task, op.file, false)),
-        Action::Fdatasync => drive(engine, sim, engine.fsync(task, op.file, true)),
+        Action::Fadvise(range, advice) => {
+            drive(engine, sim, engine.fadvise(task, file, range, advice))
+        }
+        Action::Fsync => drive(engine, sim, engine.fsync(task, file, false)),
+        Action::Fdatasync => drive(engine, sim, engine.fsync(task, file, true)),
         Action::Syncfs => drive(engine, sim, engine.syncfs(task)),
         Action::Reclaim(pages) => Ok(engine.reclaim(task, pages)),
-        Action::MmapLoad(range) => drive(engine, sim, engine.mmap_load(task, op.file, range)),
+        Action::MmapLoad(range) => drive(engine, sim, engine.mmap_load(task, file, range)),
         Action::MmapStore { range, byte } => {
-            drive(engine, sim, engine.mmap_store(task, op.file, range, byte))
+            drive(engine, sim, engine.mmap_store(task, file, range, byte))
         }
-        Action::Msync(range) => drive(engine, sim, engine.msync(task, op.file, range)),
+        Action::Msync(range) => drive(engine, sim, engine.msync(task, file, range)),
         Action::SyncRange(range, flags) => {
-            drive(engine, sim, engine.sync_file_range(task, op.file, range, flags))
+            drive(engine, sim, engine.sync_file_range(task, file, range, flags))
         }
-        Action::Truncate(size) => drive(engine, sim, engine.truncate(task, op.file, size)),
+        Action::Truncate(size) => drive(engine, sim, engine.truncate(task, file, size)),
         Action::Fallocate(mode, range) => {
-            drive(engine, sim, engine.fallocate(task, op.file, mode, range))
+            drive(engine, sim, engine.fallocate(task, file, mode, range))
         }
-        Action::Seek { pos, data } => Ok(engine.seek(task, op.file, pos, data)),
+        Action::Seek { pos, data } => Ok(engine.seek(task, file, pos, data)),
     }
 }

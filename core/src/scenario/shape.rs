@@ -5,17 +5,19 @@ use super::fields::Problem;
 use super::file::size;
 use super::raw::RawOp;
 use super::{Action, MAX_FILE};
+use crate::ops::advise::Advice;
 use crate::ops::fallocate::FallocMode;
+use crate::ops::readahead::Pattern;
 use crate::ops::sync::RangeSync;
 use crate::units::{Bytes, FileRange, Pos};
 use toml::Spanned;
 
 /// The names of these operations, as an error lists them.
 pub(super) const NAMES: &str = "mmap_load, mmap_store, msync, sync_range, sync_range_write, \
-                                truncate, fallocate, seek_data, seek_hole";
+                                truncate, fallocate, fadvise, seek_data, seek_hole";
 
 /// Modes of `fallocate` by name.
-const MODES: [(&str, FallocMode); 8] = [
+pub(super) const MODES: [(&str, FallocMode); 8] = [
     ("alloc", FallocMode::Allocate),
     ("keep", FallocMode::AllocateKeepSize),
     ("punch", FallocMode::Punch),
@@ -24,6 +26,15 @@ const MODES: [(&str, FallocMode); 8] = [
     ("collapse", FallocMode::Collapse),
     ("insert", FallocMode::Insert),
     ("unshare", FallocMode::Unshare),
+];
+
+/// Advice by name.
+pub(super) const ADVICE: [(&str, Advice); 5] = [
+    ("normal", Advice::Pattern(Pattern::Normal)),
+    ("sequential", Advice::Pattern(Pattern::Sequential)),
+    ("random", Advice::Pattern(Pattern::Random)),
+    ("willneed", Advice::WillNeed),
+    ("dontneed", Advice::DontNeed),
 ];
 
 /// The action of an entry; none: it is no such operation.
@@ -61,6 +72,7 @@ pub(super) fn action(entry: &Spanned<RawOp>, byte: u8) -> Result<Option<Action>,
             Action::Truncate(Pos::ZERO + size(raw.size.as_ref().ok_or_else(missing)?)?)
         }
         "fallocate" => Action::Fallocate(mode(raw)?, range()?),
+        "fadvise" => Action::Fadvise(rest()?, advice(entry)?),
         what @ ("seek_data" | "seek_hole") => {
             Action::Seek { pos: Pos::ZERO + at()?, data: what == "seek_data" }
         }
@@ -74,6 +86,17 @@ fn mode(raw: &RawOp) -> Result<FallocMode, Problem> {
     found.map(|(_, mode)| *mode).ok_or_else(|| {
         let known: Vec<&str> = MODES.iter().map(|(name, _)| *name).collect();
         let message = format!("no mode `{}`: expected {}", named.get_ref(), known.join(", "));
+        (named.span(), message)
+    })
+}
+
+fn advice(entry: &Spanned<RawOp>) -> Result<Advice, Problem> {
+    let missing = || (entry.span(), "`advice` is missing".to_owned());
+    let named = entry.get_ref().advice.as_ref().ok_or_else(missing)?;
+    let found = ADVICE.iter().find(|(name, _)| name == named.get_ref());
+    found.map(|(_, advice)| *advice).ok_or_else(|| {
+        let known: Vec<&str> = ADVICE.iter().map(|(name, _)| *name).collect();
+        let message = format!("no advice `{}`: expected {}", named.get_ref(), known.join(", "));
         (named.span(), message)
     })
 }

@@ -133,7 +133,7 @@ fn build_fs(file: &RawFile) -> Result<FileSystem, Problem> {
     }
 }
 
-fn start_extent(geometry: Geometry, at: BlockNo, extent: &Extent) -> StartExtent {
+pub(crate) fn start_extent(geometry: Geometry, at: BlockNo, extent: &Extent) -> StartExtent {
     let start = Pos::ZERO + geometry.block_offset(at).since(Offset::ZERO);
     let range = FileRange::between(start, start + geometry.blocks_bytes(extent.len));
     StartExtent { range, state: extent.state, addr: extent.addr.unwrap_or(DevAddr::ZERO) }

@@ -144,6 +144,9 @@ impl<E: Env> World<E> {
         }
         let args = [whole.start().get(), size.get(), 0, 0];
         if whole.start() >= size {
+            if let Some(state) = self.state_mut(id) {
+                state.skipped = true;
+            }
             self.step(Rule::BeyondEof, args);
             return Eof::Beyond;
         }
@@ -210,6 +213,9 @@ impl<E: Env> World<E> {
         };
         self.set_blocks(id, Half::Dirty, (0, stop), false);
         self.set_blocks(id, Half::Asked, (0, blocks), false);
+        if let Some(state) = self.state_mut(id) {
+            state.skipped = false;
+        }
     }
     /// Keeps an error for the next fsync (`mapping_set_error`).
     pub(super) fn record_error(&mut self, file: FileId, pos: Pos, errno: Errno) {

@@ -39,6 +39,7 @@ pub(crate) fn run() -> ExitCode {
     });
     report.tests("tests", &None, &mut program("cargo test --workspace --no-fail-fast"));
     report.tests("small world, in release", &None, &mut release::small_world());
+    report.tests("streams of operations, in release", &None, &mut release::streams());
     report.check("no trace in an untraced program", &None, release::untraced);
     report.tests(
         "page's parts in Chromium",

@@ -1,5 +1,5 @@
-//! Checks that need an optimised engine: the whole small world, and that an engine without a sink
-//! holds no code of the trace.
+//! Checks that need an optimised engine: the whole small world, a million operations of random
+//! streams, and that an engine without a sink holds no code of the trace.
 //!
 //! Both keep the symbols of the release profile, so that the engine is built once for them.
 
@@ -20,6 +20,14 @@ pub(super) fn small_world() -> Command {
     let mut command = program("cargo test");
     command.args(PROFILE).arg("folioscope-core");
     command.args("--test small_world -- --ignored --nocapture".split(' '));
+    command
+}
+
+/// Random streams of a million operations.
+pub(super) fn streams() -> Command {
+    let mut command = program("cargo test");
+    command.args(PROFILE).arg("folioscope-core");
+    command.args("--test streams -- --ignored --nocapture".split(' '));
     command
 }
 

@@ -1,0 +1,383 @@
+//! What each operation must give, and what it makes of the bytes.
+//!
+//! Total: every operation has an expectation, also one that is refused, so that a stream that lost
+//! operations is still a stream.
+
+use super::Step;
+use super::faults::Permits;
+use super::model::Model;
+use crate::device::sim::Landed;
+use crate::errno::Errno;
+use crate::geometry::Geometry;
+use crate::ops::OpResult;
+use crate::ops::fallocate::FallocMode;
+use crate::scenario::Action;
+use crate::units::{Bytes, FileRange, Pos};
+
+/// What the file can do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Abilities {
+    /// Sizes.
+    pub geometry: Geometry,
+    /// Its size and its extents change.
+    pub reshapes: bool,
+    /// It is a device of so many bytes.
+    pub fixed: Option<Pos>,
+    /// What was stored behind EOF through a mapping is zero once the file grows over it. Kernels
+    /// before 6.12 skip dirty cache over unwritten blocks when they zero, so that it may show.
+    pub hides_tail: bool,
+}
+
+/// What an operation did, as the one who performed it saw it.
+#[derive(Clone, Copy, Debug)]
+pub struct Outcome<'a> {
+    /// What it returned.
+    pub result: OpResult,
+    /// The bytes that it read.
+    pub read: &'a [u8],
+    /// The bytes that it was given to write.
+    pub written: &'a [u8],
+    /// The size of the file now.
+    pub size: Pos,
+}
+
+/// The file as it must be.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Expectation {
+    /// Its bytes.
+    pub model: Model,
+    /// Writeback failed and nobody was told yet.
+    pub owed: bool,
+    /// Something happened after which nobody can say what the bytes must be.
+    pub blind: bool,
+    abilities: Abilities,
+}
+
+type Checked = Result<(), String>;
+
+impl Expectation {
+    /// Of a file at its start.
+    pub const fn new(abilities: Abilities, model: Model) -> Self {
+        Self { model, owed: false, blind: false, abilities }
+    }
+    /// Takes an operation into account; the error says what it must not have done.
+    pub fn take(&mut self, step: &Step, outcome: &Outcome<'_>) -> Checked {
+        let fault = Permits::of(&step.faults);
+        if fault.anything {
+            self.blind = true;
+            return Ok(());
+        }
+        match step.op.action {
+            Action::Pread { range, flags } => self.pread(range, flags.nowait, fault, outcome)?,
+            Action::Pwrite { range, flags, .. } => {
+                self.pwrite(range, (flags.nowait, flags.dsync), fault, outcome)?;
+            }
+            Action::Fsync | Action::Fdatasync | Action::Syncfs | Action::Msync(_) => {
+                self.told(outcome.result)?;
+            }
+            Action::SyncRange(_, flags) if flags.wait_before || flags.wait_after => {
+                self.told(outcome.result)?;
+            }
+            Action::SyncRange(..) | Action::Fadvise(..) => exact(outcome.result, Ok(0))?,
+            Action::Reclaim(_) => {
+                if let Err(errno) = outcome.result.0 {
+                    return Err(format!("reclaim failed with {errno}"));
+                }
+            }
+            Action::MmapLoad(range) => {
+                may_fail(fault, outcome.result, Self::reached(self, range))?;
+            }
+            Action::MmapStore { range, byte } => self.store(range, byte, fault, outcome)?,
+            Action::Truncate(size) => self.truncate(size, fault, outcome)?,
+            Action::Fallocate(mode, range) => self.fallocate(mode, range, fault, outcome)?,
+            Action::Seek { pos, data } => self.seek(pos, data, outcome.result)?,
+        }
+        let (size, want) = (outcome.size.get(), self.model.len() as u64);
+        if size == want {
+            Ok(())
+        } else {
+            Err(format!("the file has {size} bytes, expected {want}"))
+        }
+    }
+    /// Takes into account what became of writes to the device.
+    pub fn landed(&mut self, all: &[Landed]) {
+        for landed in all {
+            let (start, end) = (landed.range.start().get(), landed.range.end().get());
+            self.model.landed(start as usize, end as usize, landed.data.as_deref());
+        }
+    }
+    fn size(&self) -> u64 {
+        self.model.len() as u64
+    }
+    fn pread(
+        &mut self,
+        range: FileRange,
+        nowait: bool,
+        fault: Permits,
+        outcome: &Outcome<'_>,
+    ) -> Checked {
+        let start = range.start().get().min(self.size());
+        let want = range.end().get().min(self.size()).max(start) - start;
+        match outcome.result.0 {
+            Ok(n) if n.get() == want => {}
+            Ok(n) if n.get() < want && (nowait || fault.shortens()) => {}
+            Err(Errno::Again) if nowait => return Ok(()),
+            Err(errno) if fault.allows(errno) => return Ok(()),
+            result => return Err(format!("read {}, expected {want}", OpResult(result))),
+        }
+        let look = self.model.look(start as usize, outcome.read);
+        look.map_err(|at| self.differs("read", at, outcome.read[at - start as usize]))
+    }
+    /// Words for a byte that is not what it must be.
+    fn differs(&self, what: &str, at: usize, got: u8) -> String {
+        let want = self.model.bytes()[at];
+        format!("{what}: byte {at} ({at:#x}) is {got:#04x}, expected {want:#04x}")
+    }
+    fn pwrite(
+        &mut self,
+        range: FileRange,
+        (nowait, dsync): (bool, bool),
+        fault: Permits,
+        outcome: &Outcome<'_>,
+    ) -> Checked {
+        let len = range.len();
+        let good = fault.good.map_or(len, |good| good.min(len));
+        let result = outcome.result.0;
+        if dsync && self.owed && fault.shortens() && result == Err(Errno::Io) {
+            return self.partly_written(range, outcome);
+        }
+        let done = match result {
+            Ok(n) if n == good => n,
+            Ok(n) if n < good && (nowait || fault.shortens() || self.abilities.fixed.is_some()) => {
+                n
+            }
+            // The write is done, only nobody knows how far it is durable.
+            Err(Errno::Io) if dsync && self.owed => good,
+            Err(Errno::Fault) if good.is_zero() => Bytes::ZERO,
+            Err(Errno::Again) if nowait => Bytes::ZERO,
+            Err(errno) if fault.allows(errno) => Bytes::ZERO,
+            Err(Errno::Io | Errno::NoSpc)
+                if self.abilities.fixed.is_some_and(|end| range.end() > end) =>
+            {
+                Bytes::ZERO
+            }
+            result => return Err(format!("wrote {}, expected {}", OpResult(result), good.get())),
+        };
+        if dsync && self.owed && !done.is_zero() {
+            if result != Err(Errno::Io) {
+                return Err(format!("a durable write gave {}, expected EIO", OpResult(result)));
+            }
+            self.owed = false;
+        }
+        if !done.is_zero() {
+            let bytes = &outcome.written[..done.get() as usize];
+            self.model.put(range.start().get() as usize, bytes);
+        }
+        Ok(())
+    }
+    /// A write of which nobody says how far it came, as it could not be made durable.
+    fn partly_written(&mut self, range: FileRange, outcome: &Outcome<'_>) -> Checked {
+        self.owed = false;
+        let size = outcome.size.get();
+        if size > self.size().max(range.end().get()) || size < self.size() {
+            return Err(format!("a failed write gave the file {size} bytes"));
+        }
+        self.model.resize(size as usize);
+        self.model.maybe(range.start().get() as usize, outcome.written.iter().copied());
+        Ok(())
+    }
+    /// A call that tells once of writes that failed.
+    fn told(&mut self, result: OpResult) -> Checked {
+        let want = if core::mem::take(&mut self.owed) { Err(Errno::Io) } else { Ok(0) };
+        exact(result, want)
+    }
+    /// What an access through a mapping returns.
+    fn reached(&self, range: FileRange) -> Result<u64, Errno> {
+        let page = self.abilities.geometry.page_size().get();
+        let inside = self.size().next_multiple_of(page);
+        if range.end().get() <= inside || range.is_empty() {
+            Ok(range.len().get())
+        } else {
+            Err(Errno::Fault)
+        }
+    }
+    fn store(
+        &mut self,
+        range: FileRange,
+        byte: u8,
+        fault: Permits,
+        outcome: &Outcome<'_>,
+    ) -> Checked {
+        let want = self.reached(range);
+        may_fail(fault, outcome.result, want)?;
+        self.blind |= !self.abilities.hides_tail && range.end().get() > self.size();
+        let start = range.start().get().min(self.size()) as usize;
+        let end = (range.end().get().min(self.size()) as usize).max(start);
+        if outcome.result.0.map(Bytes::get) == want {
+            self.model.fill(start, end, byte);
+        } else {
+            self.model.maybe(start, core::iter::repeat_n(byte, end - start));
+        }
+        Ok(())
+    }
+    fn truncate(&mut self, new: Pos, fault: Permits, outcome: &Outcome<'_>) -> Checked {
+        let refused = if !self.abilities.reshapes {
+            Some(Errno::Inval)
+        } else if new > self.abilities.geometry.max_file() {
+            Some(Errno::FBig)
+        } else {
+            None
+        };
+        if let Some(errno) = refused {
+            return exact(outcome.result, Err(errno));
+        }
+        may_fail(fault, outcome.result, Ok(0))?;
+        let block = self.abilities.geometry.block_size().get();
+        let edge = new.get().next_multiple_of(block);
+        if outcome.result.0.is_err() && outcome.size.get() == self.size() {
+            self.maybe_zero(new.get(), edge);
+            return Ok(());
+        }
+        self.model.freed(edge as usize, usize::MAX);
+        self.model.resize(new.get() as usize);
+        Ok(())
+    }
+    /// The bytes of a range, as far as it lies in the file, are zero or what they were.
+    fn maybe_zero(&mut self, start: u64, end: u64) {
+        let end = end.min(self.size());
+        self.model.maybe(
+            start.min(end) as usize,
+            core::iter::repeat_n(0, end.saturating_sub(start) as usize),
+        );
+    }
+    fn fallocate(
+        &mut self,
+        mode: FallocMode,
+        range: FileRange,
+        fault: Permits,
+        outcome: &Outcome<'_>,
+    ) -> Checked {
+        let geometry = self.abilities.geometry;
+        let size = self.size();
+        let (start, end) = (range.start().get(), range.end().get());
+        let moves = matches!(mode, FallocMode::Collapse | FallocMode::Insert);
+        let aligned = geometry.block_range(range) == range;
+        let refused = match mode {
+            _ if !self.abilities.reshapes || range.is_empty() => Some(Errno::Inval),
+            _ if range.end() > geometry.max_file() => Some(Errno::FBig),
+            _ if moves && !aligned => Some(Errno::Inval),
+            FallocMode::Collapse if end >= size => Some(Errno::Inval),
+            FallocMode::Insert if start >= size => Some(Errno::Inval),
+            FallocMode::Insert if size + range.len().get() > geometry.max_file().get() => {
+                Some(Errno::FBig)
+            }
+            FallocMode::Allocate
+            | FallocMode::AllocateKeepSize
+            | FallocMode::Punch
+            | FallocMode::Zero
+            | FallocMode::ZeroKeepSize
+            | FallocMode::Collapse
+            | FallocMode::Insert
+            | FallocMode::Unshare => None,
+        };
+        if let Some(errno) = refused {
+            return exact(outcome.result, Err(errno));
+        }
+        may_fail(fault, outcome.result, Ok(0))?;
+        let zeroes =
+            matches!(mode, FallocMode::Punch | FallocMode::Zero | FallocMode::ZeroKeepSize);
+        let grows = matches!(mode, FallocMode::Allocate | FallocMode::Zero | FallocMode::Unshare);
+        if outcome.result.0.is_err() {
+            self.half_done(mode, range, outcome.size.get());
+            return Ok(());
+        }
+        if zeroes {
+            let end = end.min(size);
+            self.model.fill(start.min(end) as usize, end as usize, 0);
+            let inner =
+                (geometry.round_up_block(range.start()), geometry.round_down_block(range.end()));
+            self.model.freed(inner.0.get() as usize, inner.1.get() as usize);
+        }
+        if grows && end > size {
+            self.model.resize(end as usize);
+        }
+        match mode {
+            FallocMode::Collapse => {
+                self.model.remove(start as usize, end as usize);
+                // It writes the new end of the file after it moved the bytes.
+                if fault.write_error {
+                    self.model.unknown(start as usize);
+                }
+            }
+            FallocMode::Insert => self.model.insert(start as usize, (end - start) as usize),
+            FallocMode::Allocate
+            | FallocMode::AllocateKeepSize
+            | FallocMode::Punch
+            | FallocMode::Zero
+            | FallocMode::ZeroKeepSize
+            | FallocMode::Unshare => {}
+        }
+        Ok(())
+    }
+    /// A change of space that failed may have been done in part.
+    fn half_done(&mut self, mode: FallocMode, range: FileRange, now: u64) {
+        let (size, start, end) = (self.size(), range.start().get(), range.end().get());
+        match mode {
+            FallocMode::Punch | FallocMode::Zero | FallocMode::ZeroKeepSize => {
+                self.maybe_zero(start, end);
+            }
+            FallocMode::Collapse => {
+                // What lies behind may have moved, and the file still be as long as before.
+                self.model.unknown(start as usize);
+            }
+            FallocMode::Allocate
+            | FallocMode::AllocateKeepSize
+            | FallocMode::Insert
+            | FallocMode::Unshare => {}
+        }
+        let grown = match mode {
+            FallocMode::Allocate | FallocMode::Zero | FallocMode::Unshare => size.max(end),
+            FallocMode::Insert => size + range.len().get(),
+            FallocMode::AllocateKeepSize
+            | FallocMode::Punch
+            | FallocMode::ZeroKeepSize
+            | FallocMode::Collapse => size,
+        };
+        if now == grown {
+            self.model.resize(grown as usize);
+        }
+    }
+    /// Nothing but zeroes may be skipped on the way to data, and a hole reads as zero.
+    fn seek(&mut self, pos: Pos, data: bool, result: OpResult) -> Checked {
+        let (pos, size) = (pos.get(), self.size());
+        let found = match result.0 {
+            Ok(found) => found.get(),
+            Err(Errno::NxIo) if pos >= size => return Ok(()),
+            Err(Errno::NxIo) if data => size,
+            Err(errno) => return Err(format!("the seek failed with {errno}")),
+        };
+        if pos >= size || found < pos || found > size {
+            return Err(format!("the seek from {pos} gave {found} in a file of {size} bytes"));
+        }
+        let block = self.abilities.geometry.block_size().get();
+        let zero = if data { pos..found } else { found..(found / block * block + block).min(size) };
+        let zero = zero.start as usize..(zero.end as usize).max(zero.start as usize);
+        let zeroes = vec![0; zero.len()];
+        let look = self.model.durable(zero.start, &zeroes);
+        look.map_err(|at| self.differs("a place that the seek took for a hole", at, 0))
+    }
+}
+
+fn exact(result: OpResult, want: Result<u64, Errno>) -> Checked {
+    if result.0.map(Bytes::get) == want {
+        return Ok(());
+    }
+    Err(format!("it gave {result}, expected {}", OpResult(want.map(Bytes::new))))
+}
+
+fn may_fail(fault: Permits, result: OpResult, want: Result<u64, Errno>) -> Checked {
+    match result.0 {
+        Err(errno) if fault.allows(errno) => Ok(()),
+        _ => exact(result, want),
+    }
+}

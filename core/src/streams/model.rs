@@ -1,0 +1,263 @@
+//! What a file must hold: a plain array of bytes, and where something failed the other values that
+//! a byte may have.
+//!
+//! Two reasons give a byte more than one value. An operation that failed may have done part of its
+//! work: the byte is old or new, and the first look decides. A write to the device failed: the
+//! folio is clean, so that the byte is what the cache has as long as it is cached, and what the
+//! device has from then on; only a write that succeeds settles it.
+
+/// Values that a byte may have besides the one in the array.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Cell {
+    others: [u8; 3],
+    count: u8,
+    /// Cache and device differ though the folio is clean: a look decides nothing.
+    loose: bool,
+}
+
+/// The count of a byte that may be anything.
+const ANY: u8 = u8::MAX;
+
+impl Cell {
+    fn has(self, byte: u8) -> bool {
+        self.count == ANY || self.others[..usize::from(self.count)].contains(&byte)
+    }
+    fn add(&mut self, byte: u8) {
+        if self.has(byte) {
+            return;
+        }
+        let free = usize::from(self.count);
+        if free == self.others.len() {
+            self.count = ANY;
+        } else {
+            self.others[free] = byte;
+            self.count += 1;
+        }
+    }
+}
+
+/// A byte of the device; none: nobody knows.
+type Stored = Option<u8>;
+
+/// What is not certain, where faults are possible.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Doubts {
+    /// One for each byte of the file.
+    cells: Vec<Cell>,
+    /// What the device has for each byte of the file's blocks, also beyond EOF.
+    device: Vec<Stored>,
+    /// A write to the device failed at some time: the recorded size may be short.
+    failed: bool,
+}
+
+/// The bytes of a file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Model {
+    bytes: Vec<u8>,
+    doubts: Option<Box<Doubts>>,
+}
+
+impl Model {
+    /// A file of these bytes, which are on the device. `faults`: some may get lost.
+    pub fn new(bytes: Vec<u8>, faults: bool) -> Self {
+        let cells = vec![Cell::default(); bytes.len()];
+        let device = bytes.iter().copied().map(Some).collect();
+        let doubts = || Box::new(Doubts { cells, device, failed: false });
+        let doubts = faults.then(doubts);
+        Self { bytes, doubts }
+    }
+    /// Bytes of the file.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+    /// The most likely bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+    /// Gives the file another size; new bytes are zero.
+    pub fn resize(&mut self, len: usize) {
+        self.bytes.resize(len, 0);
+        if let Some(doubts) = &mut self.doubts {
+            doubts.cells.resize(len, Cell::default());
+        }
+    }
+    /// Puts bytes at a place; the file grows to hold them.
+    pub fn put(&mut self, at: usize, bytes: &[u8]) {
+        let end = at + bytes.len();
+        if self.bytes.len() < end {
+            self.resize(end);
+        }
+        self.bytes[at..end].copy_from_slice(bytes);
+        self.certain(at, end);
+    }
+    /// Puts one byte throughout `[start, end)`, which lies in the file.
+    pub fn fill(&mut self, start: usize, end: usize, byte: u8) {
+        self.bytes[start..end].fill(byte);
+        self.certain(start, end);
+    }
+    /// The bytes of a range are what the array says.
+    fn certain(&mut self, start: usize, end: usize) {
+        if let Some(doubts) = &mut self.doubts {
+            doubts.cells[start..end].fill(Cell::default());
+        }
+    }
+    /// The bytes of a range may also be these.
+    pub fn maybe(&mut self, start: usize, bytes: impl Iterator<Item = u8>) {
+        let Self { bytes: mine, doubts } = self;
+        let Some(doubts) = doubts else { return };
+        let cells = doubts.cells.iter_mut().zip(mine).skip(start);
+        for ((cell, mine), byte) in cells.zip(bytes) {
+            if *mine != byte {
+                cell.add(byte);
+            }
+        }
+    }
+    /// Takes `[start, end)` out, whole blocks.
+    pub fn remove(&mut self, start: usize, end: usize) {
+        self.bytes.drain(start..end);
+        if let Some(doubts) = &mut self.doubts {
+            doubts.cells.drain(start..end);
+            let device = &mut doubts.device;
+            device.drain(start.min(device.len())..end.min(device.len()));
+        }
+    }
+    /// Puts `len` zeroes in at `start`, whole blocks.
+    pub fn insert(&mut self, start: usize, len: usize) {
+        self.bytes.splice(start..start, core::iter::repeat_n(0, len));
+        if let Some(doubts) = &mut self.doubts {
+            doubts.cells.splice(start..start, core::iter::repeat_n(Cell::default(), len));
+            let device = &mut doubts.device;
+            let start = start.min(device.len());
+            device.splice(start..start, core::iter::repeat_n(Some(0), len));
+        }
+    }
+    /// The bytes from a place on may be anything, on the device, too.
+    pub fn unknown(&mut self, start: usize) {
+        let Some(doubts) = &mut self.doubts else { return };
+        for cell in doubts.cells.iter_mut().skip(start) {
+            cell.count = ANY;
+        }
+        doubts.device.iter_mut().skip(start).for_each(|byte| *byte = None);
+    }
+    /// The blocks `[start, end)` are holes now.
+    pub fn freed(&mut self, start: usize, end: usize) {
+        let Some(doubts) = &mut self.doubts else { return };
+        let end = end.min(doubts.device.len());
+        if start < end {
+            doubts.device[start..end].fill(Some(0));
+        }
+    }
+    /// A write to the device ended; none: it failed.
+    pub fn landed(&mut self, start: usize, end: usize, data: Option<&[u8]>) {
+        let Self { bytes, doubts } = self;
+        let Some(doubts) = doubts else { return };
+        let Doubts { cells, device, failed } = &mut **doubts;
+        if device.len() < end {
+            device.resize(end, Some(0));
+        }
+        *failed |= data.is_none();
+        for at in start..end {
+            let mut cell = cells.get_mut(at);
+            match (data, &mut cell) {
+                (Some(data), cell) => {
+                    device[at] = Some(data[at - start]);
+                    if let Some(cell) = cell.as_mut().filter(|cell| cell.loose) {
+                        if cell.count == 1 {
+                            bytes[at] = data[at - start];
+                            **cell = Cell::default();
+                        }
+                        cell.loose = false;
+                    }
+                }
+                (None, Some(cell)) if device[at] != Some(bytes[at]) || cell.count > 0 => {
+                    match device[at] {
+                        Some(byte) => cell.add(byte),
+                        None => cell.count = ANY,
+                    }
+                    cell.loose = true;
+                }
+                (None, _) => {}
+            }
+        }
+    }
+    /// Whether the bytes of a range may be `got`; if not, the first that may not. A look decides
+    /// where several values were possible.
+    pub fn look(&mut self, start: usize, got: &[u8]) -> Result<(), usize> {
+        let Self { bytes, doubts } = self;
+        let mine = &mut bytes[start..start + got.len()];
+        let Some(doubts) = doubts else {
+            return if mine == got { Ok(()) } else { Err(start + first_difference(mine, got)) };
+        };
+        for (at, (mine, got)) in mine.iter_mut().zip(got).enumerate() {
+            let cell = &mut doubts.cells[start + at];
+            if cell.count == 0 && mine == got {
+                continue;
+            }
+            if mine != got && !cell.has(*got) {
+                return Err(start + at);
+            }
+            // From the device: then the cache has it from there, too.
+            let settled = !cell.loose || cell.count == 1 && mine != got;
+            if settled {
+                *mine = *got;
+                *cell = Cell::default();
+            }
+        }
+        Ok(())
+    }
+    /// Whether the device may have `got` for the bytes from `start` on once all is durable; if not,
+    /// the first that it may not have.
+    pub fn durable(&self, start: usize, got: &[u8]) -> Result<(), usize> {
+        let mine = &self.bytes[start..start + got.len()];
+        let Some(doubts) = &self.doubts else {
+            return if mine == got { Ok(()) } else { Err(start + first_difference(mine, got)) };
+        };
+        let cells = &doubts.cells[start..];
+        let wrong =
+            mine.iter().zip(got).zip(cells).position(|((a, b), cell)| a != b && !cell.has(*b));
+        wrong.map_or(Ok(()), |at| Err(start + at))
+    }
+    /// Whether a write to the device ever failed.
+    pub fn lost(&self) -> bool {
+        self.doubts.as_ref().is_some_and(|doubts| doubts.failed)
+    }
+}
+
+fn first_difference(one: &[u8], other: &[u8]) -> usize {
+    one.iter().zip(other).position(|(a, b)| a != b).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_write_is_new_or_old_until_one_succeeds() {
+        let mut model = Model::new(vec![1; 4], true);
+        model.put(1, &[2, 2]);
+        model.landed(0, 4, None);
+        assert_eq!(model.look(0, &[1, 2, 2, 1]), Ok(()));
+        assert_eq!(model.clone().look(0, &[1, 3, 2, 1]), Err(1));
+        // The folio left the cache: one byte is read from the device, the other was not looked at.
+        assert_eq!(model.look(1, &[1]), Ok(()));
+        assert_eq!(model.clone().look(1, &[2]), Err(1));
+        assert_eq!(model.durable(0, &[1, 1, 1, 1]), Ok(()));
+        model.put(2, &[7]);
+        model.landed(0, 4, Some(&[1, 1, 7, 1]));
+        assert_eq!(model.durable(0, &[1, 1, 2, 1]), Err(2));
+    }
+
+    #[test]
+    fn the_first_look_decides_what_an_operation_did() {
+        let mut model = Model::new(vec![1; 2], true);
+        model.maybe(0, [5, 5].into_iter());
+        assert_eq!(model.look(0, &[5]), Ok(()));
+        assert_eq!(model.clone().look(0, &[1]), Err(0));
+        assert_eq!(model.look(1, &[1]), Ok(()));
+        assert_eq!(model.look(1, &[5]), Err(1));
+    }
+}
