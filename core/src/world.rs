@@ -25,6 +25,7 @@ use crate::locks::RwSem;
 use crate::ops::mmap::MemoryMap;
 use crate::ops::readahead::{ReadaheadLimits, Window};
 use crate::ops::{OpKind, OpResult};
+use crate::ordered::OrderedMap;
 use crate::trace::delta::{Delta, DeltaKind};
 use crate::trace::model::FileState;
 use crate::trace::rule::Rule;
@@ -34,7 +35,7 @@ use crate::units::{
     BioId, BlockNo, Bytes, FileId, FileRange, FolioId, OpId, PageIndex, Pos, RequestId, TaskId,
     Time,
 };
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// What a host chooses: where steps go, and who owns the memory of the cache.
 pub trait Env {
@@ -163,9 +164,9 @@ pub struct World<E: Env> {
     pub(crate) folios: Slab<Folio>,
     pub(crate) states: Slab<Ifs>,
     pub(crate) files: Vec<Inode>,
-    pub(crate) bios: BTreeMap<BioId, BioEntry>,
+    pub(crate) bios: OrderedMap<BioId, BioEntry>,
     pub(crate) queue: Queue,
-    pub(crate) ops: BTreeMap<OpId, OpEntry>,
+    pub(crate) ops: OrderedMap<OpId, OpEntry>,
     pub(crate) effects: VecDeque<Effect>,
     pub(crate) flushes: Vec<(FlushId, Option<Result<(), Errno>>)>,
     pub(crate) counters: Counters,
@@ -202,9 +203,9 @@ impl<E: Env> World<E> {
             folios: Slab::default(),
             states: Slab::default(),
             files: Vec::new(),
-            bios: BTreeMap::new(),
+            bios: OrderedMap::new(),
             queue: Queue::default(),
-            ops: BTreeMap::new(),
+            ops: OrderedMap::new(),
             effects: VecDeque::new(),
             flushes: Vec::new(),
             counters: Counters::default(),

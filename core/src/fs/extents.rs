@@ -13,8 +13,8 @@ use super::{Allocated, Manner, SpaceAllocator};
 use crate::errno::Errno;
 use crate::geometry::Geometry;
 use crate::iomap::{Intent, Iomap, MapType, Mapping};
+use crate::ordered::OrderedSet;
 use crate::units::{Bytes, DevAddr, FileRange, MAX_POS, Pages, Pos};
-use std::collections::BTreeSet;
 
 /// Most pages that one mapping of a write over a hole reserves (`MAX_WRITEBACK_PAGES`).
 const MAX_RESERVED: Pages = Pages::new(1024);
@@ -30,7 +30,7 @@ pub struct Extents {
     /// The bytes of a file that is still small enough to live with its inode.
     inline: Option<InlineData>,
     /// Where an ioend must not go on.
-    boundaries: BTreeSet<Pos>,
+    boundaries: OrderedSet<Pos>,
     manner: Manner,
 }
 
@@ -43,7 +43,7 @@ impl Extents {
             cow: None,
             prealloc: Prealloc::Off,
             inline: None,
-            boundaries: BTreeSet::new(),
+            boundaries: OrderedSet::new(),
             manner: Manner::Xfs,
         }
     }
@@ -199,8 +199,8 @@ impl Extents {
     }
     /// Cuts a mapping at the boundaries around `pos`.
     fn cut(&self, map: Iomap, pos: Pos) -> Iomap {
-        let start = self.boundaries.range(map.range.start()..=pos).next_back().copied();
-        let end = self.boundaries.iter().find(|at| **at > pos).copied();
+        let start = self.boundaries.range(map.range.start()..=pos).next_back();
+        let end = self.boundaries.iter().find(|at| *at > pos);
         let from = start.unwrap_or(map.range.start());
         let to = end.unwrap_or(map.range.end()).min(map.range.end());
         let range = FileRange::between(from, to);

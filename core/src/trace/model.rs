@@ -17,8 +17,8 @@ use crate::counters::Counters;
 use crate::geometry::Geometry;
 use crate::locks::{Lock, LockUse};
 use crate::ops::OpKind;
+use crate::ordered::OrderedMap;
 use crate::units::{FileId, FolioId, Offset};
-use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// A delta that does not fit the state it is applied to.
@@ -41,14 +41,14 @@ pub struct Tally {
 }
 
 /// Tallies of a file by block; a block without one was never written.
-pub type Tallies = BTreeMap<u64, Tally>;
+pub type Tallies = OrderedMap<u64, Tally>;
 
 /// The state that a trace describes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Model {
     geometry: Geometry,
     files: Rows<FileState>,
-    folios: BTreeMap<u32, FolioState>,
+    folios: OrderedMap<u32, FolioState>,
     bios: Rows<BioRecord>,
     requests: Rows<RequestRecord>,
     ops: Rows<OpRecord>,
@@ -62,7 +62,7 @@ impl Model {
         Self {
             geometry,
             files: Rows::default(),
-            folios: BTreeMap::new(),
+            folios: OrderedMap::new(),
             bios: Rows::default(),
             requests: Rows::default(),
             ops: Rows::default(),
@@ -84,7 +84,7 @@ impl Model {
     }
     /// Cached folios in the order of their number.
     pub fn folios(&self) -> impl Iterator<Item = (FolioId, &FolioState)> {
-        self.folios.iter().map(|(id, folio)| (FolioId::new(*id), folio))
+        self.folios.iter().map(|(id, folio)| (FolioId::new(id), folio))
     }
     /// One folio.
     pub fn folio(&self, id: FolioId) -> Option<&FolioState> {
@@ -193,7 +193,7 @@ impl Model {
         fork: fn(&mut FileState) -> &mut ExtentWords,
     ) -> Result<(), Mismatch> {
         let extents = fork(self.files.entry(delta.object, FileState::default));
-        let extent = extents.entry(delta.aux).or_default();
+        let extent = extents.get_or_insert_with(delta.aux, Default::default);
         let place = matches!(delta.kind, DeltaKind::ExtentAt | DeltaKind::CowAt);
         let word = if place { &mut extent.1 } else { &mut extent.0 };
         let done = swap(word, delta);
@@ -344,7 +344,7 @@ impl Model {
             let end = seg.offset.get().saturating_add(seg.len.get()).min(size);
             for block in first..geometry.block_ceil(Offset::new(end)).get() {
                 let at = base.get() + block;
-                let tally = file.entry(at).or_default();
+                let tally = file.get_or_insert_with(at, Tally::default);
                 step(&mut tally.written);
                 if folio.is_waste(block as u32) {
                     step(&mut tally.wasted);
