@@ -237,6 +237,10 @@ impl<K: Key, V> OrderedMap<K, V> {
         let stretch = self.words.range(words_of(&range));
         Entries { stretch, values: &self.values, keys: PhantomData }
     }
+    /// The values, in the order of their keys.
+    pub fn values(&self) -> impl Iterator<Item = &V> {
+        self.iter().map(|(_, value)| value)
+    }
     /// The values, in no order, to be changed.
     pub fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
         self.values.iter_mut().flatten()
@@ -369,6 +373,15 @@ impl<K: Key> Iterator for Keys<'_, K> {
 impl<K: Key> DoubleEndedIterator for Keys<'_, K> {
     fn next_back(&mut self) -> Option<K> {
         self.stretch.next_back().map(|(word, _)| K::of_word(word))
+    }
+}
+
+impl<'a, K: Key> IntoIterator for &'a OrderedSet<K> {
+    type Item = K;
+    type IntoIter = Keys<'a, K>;
+
+    fn into_iter(self) -> Keys<'a, K> {
+        self.iter()
     }
 }
 

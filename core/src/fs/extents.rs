@@ -25,7 +25,7 @@ pub struct Extents {
     geometry: Geometry,
     map: ExtentMap,
     /// None: the file never shared a block.
-    cow: Option<CowFork>,
+    cow: Option<Box<CowFork>>,
     prealloc: Prealloc,
     /// The bytes of a file that is still small enough to live with its inode.
     inline: Option<InlineData>,
@@ -57,7 +57,7 @@ impl Extents {
     }
     /// Bytes of the blocks that it has or was promised, in all its forks.
     pub fn held(&self) -> Bytes {
-        let forks = [Some(&self.map), self.cow.as_ref().map(CowFork::fork)];
+        let forks = [Some(&self.map), self.cow().map(CowFork::fork)];
         let all = forks.into_iter().flatten().flat_map(ExtentMap::iter);
         all.map(|(_, extent)| self.geometry.blocks_bytes(extent.len)).sum()
     }
@@ -103,15 +103,15 @@ impl Extents {
     }
     fn cow_or_new(&mut self) -> &mut CowFork {
         let hint = self.geometry.blocks_bytes(CowFork::DEFAULT_HINT);
-        self.cow.get_or_insert_with(|| CowFork::new(self.geometry, hint))
+        self.cow.get_or_insert_with(|| CowFork::new(self.geometry, hint).into())
     }
     /// The CoW fork, if the file ever shared a block.
-    pub const fn cow(&self) -> Option<&CowFork> {
-        self.cow.as_ref()
+    pub fn cow(&self) -> Option<&CowFork> {
+        self.cow.as_deref()
     }
     /// The CoW fork, to be changed.
-    pub const fn cow_mut(&mut self) -> Option<&mut CowFork> {
-        self.cow.as_mut()
+    pub fn cow_mut(&mut self) -> Option<&mut CowFork> {
+        self.cow.as_deref_mut()
     }
     /// The same, of a file system that changes sizes and extents in this manner.
     #[must_use]

@@ -165,7 +165,7 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
             seen.bio_rows = seen.bio_rows.max(rows.min(MAX_BIO_ROWS));
         }
     }
-    seen.tally = model.tallies(file).iter().map(|(_, tally)| tally.written).max().unwrap_or(0);
+    seen.tally = model.tallies(file).values().map(|tally| tally.written).max().unwrap_or(0);
     seen.extents = extents(&model, file).iter().map(|extent| (extent.start, extent.end)).collect();
     seen
 }

@@ -63,7 +63,7 @@ mod tests {
             for byte in &bytes {
                 sum ^= u32::from(*byte);
                 for _ in 0..8 {
-                    sum = sum >> 1 ^ (sum & 1) * POLYNOMIAL;
+                    sum = (sum >> 1) ^ ((sum & 1) * POLYNOMIAL);
                 }
             }
             prop_assert_eq!(Crc::new().of(&bytes), !sum);
