@@ -1,11 +1,10 @@
 //! Maps and sets in the order of their keys, each key one word.
 //!
-//! They offer what is used here of `BTreeMap` and `BTreeSet`. Because every key is a word, the search
-//! tree is the same code whatever the keys and values are, and the page carries it once.
+//! They offer what is used here of `BTreeMap` and `BTreeSet`. Because every key is a word, the
+//! search is the same code whatever the keys and values are, and the page carries it once.
 //!
-//! The words stand in chunks of at most [`CHUNK`], so that a search is two binary ones and an
-//! insertion moves little: with a million words, a hundred bytes at a time and now and then the
-//! list of chunks.
+//! The words stand in chunks of at most [`CHUNK`]: a search is two binary ones, an insertion moves
+//! a part of one chunk, and one in sixty-four the list of chunks.
 
 use core::fmt;
 use core::marker::PhantomData;

@@ -1,6 +1,6 @@
-//! The values of a block of a trace: numbers in groups of seven bits, lowest first, the top bit of a
-//! byte saying that more follow; texts with their length in front; what may be missing behind a 0
-//! or 1.
+//! The values of a block of a trace: numbers in groups of seven bits, lowest first, the top bit of
+//! a byte saying that more follow; texts with their length in front; what may be missing behind a
+//! 0 or 1.
 
 /// Longest number, in bytes.
 const MAX_NUMBER: u32 = u64::BITS.div_ceil(7);

@@ -81,8 +81,8 @@ fn mirror(files: &Files, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Adds each file of the module once more, packed; how large these are together. Says how large each
-/// is, also as servers send it that know no brotli.
+/// Adds each file of the module once more, packed; how large these are together. Says how large
+/// each is, also as servers send it that know no brotli.
 fn pack(files: &mut Files) -> Result<usize> {
     let mut packed = Files::new();
     for (name, content) in files.iter().filter(|(name, _)| name.starts_with("pkg")) {
