@@ -210,7 +210,7 @@ impl<E: Env> Engine<E> {
     }
     /// When somebody may go on though nothing is reported: by then the host must tell the time.
     pub fn next_timer(&self) -> Option<Time> {
-        self.world.borrow().timers.first().copied()
+        self.world.borrow().timers.iter().next()
     }
     /// Limits how much may be dirty: tasks pause, and flushers write ([`Self::flusher`], which the
     /// host must poll). To be said before anything is dirty.

@@ -26,6 +26,7 @@ pub mod lesson;
 pub mod link;
 pub mod locks;
 pub mod ops;
+pub mod ordered;
 pub mod scenario;
 pub mod scene;
 pub mod search;

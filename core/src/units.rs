@@ -31,6 +31,14 @@ macro_rules! newtype {
                 self.0
             }
         }
+        impl crate::ordered::Key for $name {
+            fn word(self) -> u64 {
+                self.0.into()
+            }
+            fn of_word(word: u64) -> Self {
+                Self(word as $repr)
+            }
+        }
     };
 }
 
@@ -211,11 +219,11 @@ impl fmt::Display for Bytes {
         for (name, shift) in UNITS {
             let unit = 1u64 << shift;
             if self.0 >= unit {
-                let tenths = (u128::from(self.0) * 10 / u128::from(unit)) as u64;
-                return if tenths.is_multiple_of(10) {
-                    write!(f, "{} {name}", tenths / 10)
+                let (whole, tenths) = (self.0 / unit, self.0 % unit * 10 / unit);
+                return if tenths == 0 {
+                    write!(f, "{whole} {name}")
                 } else {
-                    write!(f, "{}.{} {name}", tenths / 10, tenths % 10)
+                    write!(f, "{whole}.{tenths} {name}")
                 };
             }
         }

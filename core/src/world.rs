@@ -28,6 +28,7 @@ use crate::ops::direct::Dio;
 use crate::ops::mmap::MemoryMap;
 use crate::ops::readahead::{ReadaheadLimits, Window};
 use crate::ops::{OpKind, OpResult};
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::trace::delta::{Delta, DeltaKind};
 use crate::trace::model::FileState;
 use crate::trace::rule::Rule;
@@ -37,7 +38,7 @@ use crate::units::{
     BdiId, BioId, BlockNo, Bytes, FileId, FileRange, FolioId, OpId, PageIndex, Pos, RequestId,
     TaskId, Time,
 };
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 /// What a host chooses: where steps go, and who owns the memory of the cache.
 pub trait Env {
@@ -184,15 +185,15 @@ pub struct World<E: Env> {
     pub(crate) folios: Slab<Folio>,
     pub(crate) states: Slab<Ifs>,
     pub(crate) files: Vec<Inode>,
-    pub(crate) bios: BTreeMap<BioId, BioEntry>,
+    pub(crate) bios: OrderedMap<BioId, BioEntry>,
     pub(crate) queue: Queue,
-    pub(crate) ops: BTreeMap<OpId, OpEntry>,
+    pub(crate) ops: OrderedMap<OpId, OpEntry>,
     pub(crate) effects: VecDeque<Effect>,
     pub(crate) flushes: Vec<(FlushId, Option<Result<(), Errno>>)>,
     pub(crate) counters: Counters,
     pub(crate) now: Time,
     /// Moments at which somebody may go on though nothing happens.
-    pub(crate) timers: BTreeSet<Time>,
+    pub(crate) timers: OrderedSet<Time>,
     /// Limits on dirty pages; none: there are no limits.
     pub(crate) dirt: Option<Box<Dirt>>,
     pub(crate) caller: Caller,
@@ -210,7 +211,7 @@ pub struct World<E: Env> {
     /// Bios whose completion waits for the worker of their file.
     pub(crate) deferred: Vec<BioId>,
     /// Direct reads and writes under way.
-    pub(crate) dios: BTreeMap<OpId, Dio>,
+    pub(crate) dios: OrderedMap<OpId, Dio>,
     pub(crate) at_submit: Option<AtSubmit<E::Frames>>,
     /// A broken invariant is counted and shown and stops nothing, whatever the build.
     pub(crate) keep_going: bool,
@@ -231,14 +232,14 @@ impl<E: Env> World<E> {
             folios: Slab::default(),
             states: Slab::default(),
             files: Vec::new(),
-            bios: BTreeMap::new(),
+            bios: OrderedMap::new(),
             queue: Queue::default(),
-            ops: BTreeMap::new(),
+            ops: OrderedMap::new(),
             effects: VecDeque::new(),
             flushes: Vec::new(),
             counters: Counters::default(),
             now: Time::ZERO,
-            timers: BTreeSet::new(),
+            timers: OrderedSet::default(),
             dirt: None,
             caller: Caller { task: TaskId::new(0), op: None, context: Context::Task },
             next_bio: 0,
@@ -251,7 +252,7 @@ impl<E: Env> World<E> {
             folio_policy: FolioPolicy::Kernel,
             lru: Lru::default(),
             deferred: Vec::new(),
-            dios: BTreeMap::new(),
+            dios: OrderedMap::default(),
             at_submit: None,
             keep_going: false,
             broken: None,
@@ -318,8 +319,9 @@ impl<E: Env> World<E> {
         if self.timers.is_empty() {
             return;
         }
-        let later = Time::new(self.now.get() + 1);
-        self.timers = self.timers.split_off(&later);
+        while let Some(due) = self.timers.iter().next().filter(|due| *due <= self.now) {
+            self.timers.remove(&due);
+        }
         self.run_dirty_timers();
     }
     /// Runs `work` as if in another context.

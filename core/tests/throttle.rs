@@ -46,6 +46,7 @@ impl<S: Sink> Machine<S> {
             space: SpaceAllocator::new(DevAddr::new(1 << 20), None),
             readahead: ReadaheadLimits { window: Pages::new(4), io: Pages::new(8) },
             queue: None,
+            partition: Bytes::ZERO,
         };
         let engine = Engine::new(config, HeapFrames::new(geometry.page_size()), sink);
         engine.limit_dirty(dirty);

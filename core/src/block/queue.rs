@@ -10,13 +10,13 @@ use super::submit::request_word;
 use crate::behaviour::PlugOrder;
 use crate::counters::Counter;
 use crate::errno::Errno;
+use crate::ordered::OrderedMap;
 use crate::trace::delta::DeltaKind;
 use crate::trace::rule::Rule;
 use crate::trace::sink::Sink;
 use crate::trace::step::Context;
 use crate::units::{BioId, Bytes, DevAddr, Offset, Pfn, RequestId, TaskId};
 use crate::world::{Effect, Env, World};
-use std::collections::BTreeMap;
 
 /// Most requests of a plug (`BLK_MAX_REQUEST_COUNT`).
 const MAX_PLUGGED: usize = 32;
@@ -33,7 +33,7 @@ struct Plug {
 /// Requests that are not retired, and the plugs of tasks.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Queue {
-    pub(crate) requests: BTreeMap<RequestId, RequestEntry>,
+    pub(crate) requests: OrderedMap<RequestId, RequestEntry>,
     plugs: Vec<Plug>,
     next: u32,
 }
@@ -240,7 +240,7 @@ impl<E: Env> World<E> {
         let done = |entry: &RequestEntry| entry.task == task && entry.state == RequestState::Done;
         let requests = self.queue.requests.iter();
         let gone: Vec<RequestId> =
-            requests.filter(|(_, entry)| done(entry)).map(|(id, _)| *id).collect();
+            requests.filter(|(_, entry)| done(entry)).map(|(id, _)| id).collect();
         for id in &gone {
             let entry = self.queue.requests.remove(id).expect("listed above");
             let raw = id.get();

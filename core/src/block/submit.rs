@@ -399,7 +399,7 @@ impl<E: Env> World<E> {
             .bios
             .iter()
             .filter(|(_, entry)| entry.bio.task == task && done(entry))
-            .map(|(id, _)| *id)
+            .map(|(id, _)| id)
             .collect();
         for id in &bios {
             let entry = self.bios.remove(id).expect("listed above");
@@ -409,7 +409,7 @@ impl<E: Env> World<E> {
             .ops
             .iter()
             .filter(|(_, op)| op.task == task && op.result.is_some())
-            .map(|(id, op)| (*id, *op))
+            .map(|(id, op)| (id, *op))
             .collect();
         for (id, op) in &ops {
             self.ops.remove(id);

@@ -2,8 +2,8 @@
 //! (`address_space`).
 
 use super::index::{Entry, Index};
+use crate::ordered::OrderedSet;
 use crate::units::{FolioId, Order, PageIndex};
-use std::collections::BTreeSet;
 
 /// What a folio can be searched by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,7 +20,7 @@ pub enum Tag {
 #[derive(Clone, Default, Debug)]
 pub struct Mapping {
     folios: Index,
-    tags: [BTreeSet<PageIndex>; 3],
+    tags: [OrderedSet<PageIndex>; 3],
 }
 
 impl Mapping {
@@ -82,7 +82,7 @@ impl Mapping {
         if let Some(entry) = self.folios.holder(from).filter(|(start, ..)| set.contains(start)) {
             return Some(entry);
         }
-        let start = *set.range(from..end).next()?;
+        let start = set.range(from..end).next()?;
         self.folios.holder(start)
     }
     /// The first folio with the tag that reaches beyond `from` and starts before `end`.

@@ -4,11 +4,11 @@
 use super::folio::FolioFlags;
 use super::lru::Which;
 use crate::counters::Counter;
+use crate::ordered::OrderedMap;
 use crate::trace::delta::DeltaKind;
 use crate::trace::rule::Rule;
 use crate::units::{FileId, FolioId, Order, PageIndex, Pages};
 use crate::world::{Env, World};
-use std::collections::BTreeMap;
 
 /// What stands where a folio was.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,7 +37,7 @@ impl Shadow {
 }
 
 /// The shadows of one file, by the first page of each.
-pub(crate) type Shadows = BTreeMap<PageIndex, Shadow>;
+pub(crate) type Shadows = OrderedMap<PageIndex, Shadow>;
 
 impl<E: Env> World<E> {
     fn set_shadow(&mut self, file: FileId, index: PageIndex, shadow: Option<Shadow>) {
@@ -89,7 +89,7 @@ impl<E: Env> World<E> {
         last
     }
     fn last_shadow_before(&self, file: FileId, end: PageIndex) -> Option<(PageIndex, Shadow)> {
-        self.file(file).shadows.range(..end).next_back().map(|(start, shadow)| (*start, *shadow))
+        self.file(file).shadows.range(..end).next_back().map(|(start, shadow)| (start, *shadow))
     }
     /// A folio is read again: if what was evicted and activated since would have fitted beside the
     /// active folios, it should never have gone, and is active at once; one that was active before

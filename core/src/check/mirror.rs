@@ -67,7 +67,7 @@ impl<E: Env> World<E> {
             }
             for (index, shadow) in &inode.shadows {
                 let geometry = self.geometry();
-                let block = geometry.file_block_floor(geometry.page_pos(*index)).get() as u32;
+                let block = geometry.file_block_floor(geometry.page_pos(index)).get() as u32;
                 out.put(DeltaKind::Shadow, id, block, shadow.pack());
             }
         }

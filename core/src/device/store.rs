@@ -1,14 +1,14 @@
 //! The bytes of a simulated device, kept only where something was written.
 
+use crate::ordered::OrderedMap;
 use crate::units::{Bytes, DevAddr};
-use std::collections::BTreeMap;
 
 const CHUNK: u64 = 4096;
 
 /// Sparse bytes; what was never written is zero, or what the device held before.
 #[derive(Clone, Default, Debug)]
 pub struct Store {
-    chunks: BTreeMap<u64, Box<[u8]>>,
+    chunks: OrderedMap<u64, Box<[u8]>>,
     /// What is everywhere else.
     stale: u8,
 }
@@ -16,7 +16,7 @@ pub struct Store {
 impl Store {
     /// A device on which this byte is everywhere.
     pub const fn stale(byte: u8) -> Self {
-        Self { chunks: BTreeMap::new(), stale: byte }
+        Self { chunks: OrderedMap::new(), stale: byte }
     }
     /// Writes `bytes` at `at`.
     pub fn write(&mut self, at: DevAddr, bytes: &[u8]) {
@@ -27,7 +27,7 @@ impl Store {
             let len = (CHUNK as usize - offset).min(bytes.len() - done);
             let stale = self.stale;
             let fresh = || vec![stale; CHUNK as usize].into();
-            let chunk = self.chunks.entry(addr / CHUNK).or_insert_with(fresh);
+            let chunk = self.chunks.get_or_insert_with(addr / CHUNK, fresh);
             chunk[offset..offset + len].copy_from_slice(&bytes[done..done + len]);
             done += len;
         }

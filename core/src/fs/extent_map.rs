@@ -2,8 +2,8 @@
 
 use crate::geometry::Geometry;
 use crate::iomap::{Iomap, MapType};
+use crate::ordered::OrderedMap;
 use crate::units::{BlockNo, Blocks, DevAddr, FileRange, Offset, Pos};
-use std::collections::BTreeMap;
 
 /// A run of blocks in one state. Holes are not kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,7 +23,7 @@ pub type ExtentChange = (BlockNo, Option<Extent>, Option<Extent>);
 #[derive(Clone, Debug)]
 pub struct ExtentMap {
     geometry: Geometry,
-    extents: BTreeMap<BlockNo, Extent>,
+    extents: OrderedMap<BlockNo, Extent>,
     cookie: u64,
     changes: Vec<ExtentChange>,
 }
@@ -31,7 +31,7 @@ pub struct ExtentMap {
 impl ExtentMap {
     /// No extents.
     pub const fn new(geometry: Geometry) -> Self {
-        Self { geometry, extents: BTreeMap::new(), cookie: 0, changes: Vec::new() }
+        Self { geometry, extents: OrderedMap::new(), cookie: 0, changes: Vec::new() }
     }
     /// Changes with every change of the list.
     pub const fn cookie(&self) -> u64 {
@@ -43,7 +43,7 @@ impl ExtentMap {
     }
     /// Every extent, ascending.
     pub fn iter(&self) -> impl Iterator<Item = (BlockNo, Extent)> {
-        self.extents.iter().map(|(at, extent)| (*at, *extent))
+        self.extents.iter().map(|(at, extent)| (at, *extent))
     }
     fn block(&self, pos: Pos) -> BlockNo {
         self.geometry.file_block_floor(pos)
@@ -59,32 +59,32 @@ impl ExtentMap {
     pub fn lookup(&self, pos: Pos, end: Pos) -> Iomap {
         let block = self.block(pos);
         if let Some((start, extent)) = self.extents.range(..=block).next_back()
-            && block < *start + extent.len
+            && block < start + extent.len
         {
-            let range = FileRange::between(self.pos(*start), self.pos(*start + extent.len));
+            let range = FileRange::between(self.pos(start), self.pos(start + extent.len));
             return Iomap::plain(range, extent.state, extent.addr, self.cookie);
         }
         let start = self.geometry.round_down_block(pos);
         let next =
-            self.extents.range(block..).next().map_or(Pos::new(u64::MAX), |(at, _)| self.pos(*at));
+            self.extents.range(block..).next().map_or(Pos::new(u64::MAX), |(at, _)| self.pos(at));
         let end = self.geometry.round_up_block(end.max(pos)).min(next);
         Iomap::plain(FileRange::between(start, end), MapType::Hole, None, self.cookie)
     }
     /// The extent that ends at a block boundary.
     pub fn ending_at(&self, pos: Pos) -> Option<Iomap> {
         let (at, extent) = self.extents.range(..self.block(pos)).next_back()?;
-        let range = FileRange::between(self.pos(*at), self.pos(*at + extent.len));
+        let range = FileRange::between(self.pos(at), self.pos(at + extent.len));
         (range.end() == pos).then(|| Iomap::plain(range, extent.state, extent.addr, self.cookie))
     }
     /// Where the last extent before a hole ends.
     pub fn last_end_before(&self, pos: Pos) -> Option<Pos> {
         let (at, extent) = self.extents.range(..self.block(pos)).next_back()?;
-        Some(self.pos(*at + extent.len))
+        Some(self.pos(at + extent.len))
     }
     /// Whether nothing begins at or behind a byte, and nothing covers it.
     pub fn ends_before(&self, pos: Pos) -> bool {
         let last = self.extents.iter().next_back();
-        last.is_none_or(|(at, extent)| self.pos(*at + extent.len) <= pos)
+        last.is_none_or(|(at, extent)| self.pos(at + extent.len) <= pos)
     }
     fn put(&mut self, at: BlockNo, extent: Option<Extent>) {
         let old = match extent {
@@ -99,9 +99,9 @@ impl ExtentMap {
     pub fn clear(&mut self, range: FileRange) -> bool {
         self.cookie += 1;
         let (start, end) = self.blocks(range);
-        let first = self.extents.range(..start).next_back().map_or(start, |(at, _)| *at);
+        let first = self.extents.range(..start).next_back().map_or(start, |(at, _)| at);
         let touched: Vec<(BlockNo, Extent)> =
-            self.extents.range(first..end).map(|(at, extent)| (*at, *extent)).collect();
+            self.extents.range(first..end).map(|(at, extent)| (at, *extent)).collect();
         let mut any = false;
         for (at, extent) in touched {
             let stop = at + extent.len;
@@ -127,7 +127,7 @@ impl ExtentMap {
     pub fn shift_down(&mut self, range: FileRange) {
         self.clear(range);
         let (start, end) = self.blocks(range);
-        let behind: Vec<_> = self.extents.range(end..).map(|(at, e)| (*at, *e)).collect();
+        let behind: Vec<_> = self.extents.range(end..).map(|(at, e)| (at, *e)).collect();
         for (at, extent) in behind {
             self.put(at, None);
             self.place(at - end.since(start), extent);
@@ -137,8 +137,8 @@ impl ExtentMap {
     /// (`xfs_bmap_split_extent`, `xfs_bmap_insert_extents`).
     pub fn shift_up(&mut self, range: FileRange) {
         let (start, end) = self.blocks(range);
-        let first = self.extents.range(..=start).next_back().map_or(start, |(at, _)| *at);
-        let all: Vec<_> = self.extents.range(first..).map(|(at, e)| (*at, *e)).collect();
+        let first = self.extents.range(..=start).next_back().map_or(start, |(at, _)| at);
+        let all: Vec<_> = self.extents.range(first..).map(|(at, e)| (at, *e)).collect();
         for (at, extent) in all.into_iter().rev() {
             let stop = at + extent.len;
             if stop <= start {
@@ -174,7 +174,7 @@ impl ExtentMap {
         self.clear(range);
         let (mut start, end) = self.blocks(range);
         let mut extent = Extent { len: end.since(start), state, addr };
-        if let Some((at, before)) = self.extents.range(..start).next_back().map(|(a, e)| (*a, *e))
+        if let Some((at, before)) = self.extents.range(..start).next_back().map(|(a, e)| (a, *e))
             && at + before.len == start
             && self.continues(&before, &extent)
         {

@@ -13,8 +13,8 @@ use super::{Allocated, Manner, SpaceAllocator};
 use crate::errno::Errno;
 use crate::geometry::Geometry;
 use crate::iomap::{Intent, Iomap, MapType, Mapping};
+use crate::ordered::OrderedSet;
 use crate::units::{Bytes, DevAddr, FileRange, MAX_POS, Pages, Pos};
-use std::collections::BTreeSet;
 
 /// Most pages that one mapping of a write over a hole reserves (`MAX_WRITEBACK_PAGES`).
 const MAX_RESERVED: Pages = Pages::new(1024);
@@ -25,12 +25,12 @@ pub struct Extents {
     geometry: Geometry,
     map: ExtentMap,
     /// None: the file never shared a block.
-    cow: Option<CowFork>,
+    cow: Option<Box<CowFork>>,
     prealloc: Prealloc,
     /// The bytes of a file that is still small enough to live with its inode.
     inline: Option<InlineData>,
     /// Where an ioend must not go on.
-    boundaries: BTreeSet<Pos>,
+    boundaries: OrderedSet<Pos>,
     manner: Manner,
 }
 
@@ -43,7 +43,7 @@ impl Extents {
             cow: None,
             prealloc: Prealloc::Off,
             inline: None,
-            boundaries: BTreeSet::new(),
+            boundaries: OrderedSet::new(),
             manner: Manner::Xfs,
         }
     }
@@ -57,7 +57,7 @@ impl Extents {
     }
     /// Bytes of the blocks that it has or was promised, in all its forks.
     pub fn held(&self) -> Bytes {
-        let forks = [Some(&self.map), self.cow.as_ref().map(CowFork::fork)];
+        let forks = [Some(&self.map), self.cow().map(CowFork::fork)];
         let all = forks.into_iter().flatten().flat_map(ExtentMap::iter);
         all.map(|(_, extent)| self.geometry.blocks_bytes(extent.len)).sum()
     }
@@ -103,15 +103,15 @@ impl Extents {
     }
     fn cow_or_new(&mut self) -> &mut CowFork {
         let hint = self.geometry.blocks_bytes(CowFork::DEFAULT_HINT);
-        self.cow.get_or_insert_with(|| CowFork::new(self.geometry, hint))
+        self.cow.get_or_insert_with(|| CowFork::new(self.geometry, hint).into())
     }
     /// The CoW fork, if the file ever shared a block.
-    pub const fn cow(&self) -> Option<&CowFork> {
-        self.cow.as_ref()
+    pub fn cow(&self) -> Option<&CowFork> {
+        self.cow.as_deref()
     }
     /// The CoW fork, to be changed.
-    pub const fn cow_mut(&mut self) -> Option<&mut CowFork> {
-        self.cow.as_mut()
+    pub fn cow_mut(&mut self) -> Option<&mut CowFork> {
+        self.cow.as_deref_mut()
     }
     /// The same, of a file system that changes sizes and extents in this manner.
     #[must_use]
@@ -199,8 +199,8 @@ impl Extents {
     }
     /// Cuts a mapping at the boundaries around `pos`.
     fn cut(&self, map: Iomap, pos: Pos) -> Iomap {
-        let start = self.boundaries.range(map.range.start()..=pos).next_back().copied();
-        let end = self.boundaries.iter().find(|at| **at > pos).copied();
+        let start = self.boundaries.range(map.range.start()..=pos).next_back();
+        let end = self.boundaries.iter().find(|at| *at > pos);
         let from = start.unwrap_or(map.range.start());
         let to = end.unwrap_or(map.range.end()).min(map.range.end());
         let range = FileRange::between(from, to);

@@ -7,8 +7,8 @@ use super::{Metadata, SpaceAllocator};
 use crate::errno::Errno;
 use crate::geometry::Geometry;
 use crate::iomap::{Intent, Iomap, MapType};
+use crate::ordered::{self, OrderedMap};
 use crate::units::{BlockNo, Blocks, Bytes, DevAddr, FileRange, Offset, Pos};
-use std::collections::BTreeMap;
 
 /// Pointers in the inode (`EXT2_NDIR_BLOCKS`).
 const DIRECT: u64 = 12;
@@ -19,6 +19,18 @@ const LEVELS: u8 = 3;
 
 /// An array by its level, 1 = it points to data, and the first block of the file behind it.
 type Key = (u8, BlockNo);
+
+/// The level above the block, of which no file has 2^48.
+const LEVEL_SHIFT: u32 = 48;
+
+impl ordered::Key for Key {
+    fn word(self) -> u64 {
+        u64::from(self.0) << LEVEL_SHIFT | self.1.get()
+    }
+    fn of_word(word: u64) -> Self {
+        ((word >> LEVEL_SHIFT) as u8, BlockNo::new(word & ((1 << LEVEL_SHIFT) - 1)))
+    }
+}
 
 /// A block of pointers.
 #[derive(Clone, Copy, Debug)]
@@ -43,13 +55,13 @@ struct Path {
 pub struct Indirect {
     geometry: Geometry,
     map: ExtentMap,
-    arrays: BTreeMap<Key, Array>,
+    arrays: OrderedMap<Key, Array>,
 }
 
 impl Indirect {
     /// A file without blocks.
     pub const fn new(geometry: Geometry) -> Self {
-        Self { geometry, map: ExtentMap::new(geometry), arrays: BTreeMap::new() }
+        Self { geometry, map: ExtentMap::new(geometry), arrays: OrderedMap::new() }
     }
     /// A file of `len` bytes that was written in order from an empty device at `first` on, and of
     /// which nothing is in memory. Also the first byte behind it.
@@ -193,6 +205,7 @@ mod tests {
     use super::*;
     use crate::units::Order;
     use proptest::prelude::*;
+    use std::collections::BTreeMap;
 
     /// Bytes of a block; four pointers.
     const BLOCK: u64 = 16;

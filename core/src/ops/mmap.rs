@@ -13,11 +13,11 @@ use crate::engine::Cx;
 use crate::errno::Errno;
 use crate::iomap::Intent;
 use crate::locks::{Lock, Mode};
+use crate::ordered::OrderedSet;
 use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
 use crate::units::{Bytes, FileId, FileRange, FolioId, Offset, PageIndex, Pages, Pos};
 use crate::world::{Env, World};
-use std::collections::BTreeSet;
 
 /// Pages that a fault maps around itself where they are cached (`fault_around_bytes`: 64 KiB).
 const AROUND: u64 = 16;
@@ -39,17 +39,17 @@ pub enum MemAdvice {
 /// The mapping of a file, as far as its page table and its advice go.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct MemoryMap {
-    pages: BTreeSet<PageIndex>,
-    writable: BTreeSet<PageIndex>,
+    pages: OrderedSet<PageIndex>,
+    writable: OrderedSet<PageIndex>,
     /// Mapped pages that were not used since reclaim looked at them.
-    old: BTreeSet<PageIndex>,
+    old: OrderedSet<PageIndex>,
     pub(crate) advice: MemAdvice,
 }
 
 impl MemoryMap {
     /// The pages of a folio are no longer mapped.
     pub(crate) fn unmap(&mut self, first: PageIndex, end: PageIndex) {
-        while let Some(page) = self.pages.range(first..end).next().copied() {
+        while let Some(page) = self.pages.range(first..end).next() {
             self.pages.remove(&page);
             self.old.remove(&page);
         }
@@ -65,7 +65,7 @@ impl MemoryMap {
     /// (`folio_mkclean`).
     pub(crate) fn protect(&mut self, first: PageIndex, end: PageIndex) -> bool {
         let mut any = false;
-        while let Some(page) = self.writable.range(first..end).next().copied() {
+        while let Some(page) = self.writable.range(first..end).next() {
             self.writable.remove(&page);
             any = true;
         }

@@ -217,9 +217,12 @@ fn push_ops(
                 }
                 let dsync = what == "pwrite_dsync";
                 push(if what == "pread" {
-                    Action::Pread { range, flags: ReadFlags { dontcache, nowait } }
+                    Action::Pread {
+                        range,
+                        flags: ReadFlags { dontcache, nowait, ..ReadFlags::default() },
+                    }
                 } else {
-                    let flags = WriteFlags { dsync, dontcache, nowait };
+                    let flags = WriteFlags { dsync, dontcache, nowait, ..WriteFlags::default() };
                     Action::Pwrite { range, byte: written(n), flags }
                 })?;
             }
@@ -238,7 +241,7 @@ fn push_ops(
                 let start = Pos::new(random.below(blocks) * len.get());
                 let range = FileRange::between(start, start + len);
                 let RawOp { nowait, dontcache, .. } = *raw;
-                let flags = WriteFlags { dsync: false, dontcache, nowait };
+                let flags = WriteFlags { dontcache, nowait, ..WriteFlags::default() };
                 push(Action::Pwrite { range, byte: written(n), flags })?;
             }
         }

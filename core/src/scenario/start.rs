@@ -9,8 +9,8 @@ use crate::fs::indirect::Indirect;
 use crate::fs::prealloc::Prealloc;
 use crate::geometry::Geometry;
 use crate::iomap::MapType;
+use crate::ordered::OrderedMap;
 use crate::units::{BlockNo, Bytes, DevAddr, FileRange, Offset, Pos, Sector};
-use std::collections::BTreeMap;
 use toml::Spanned;
 
 /// First sector of a file that says nothing about its place.
@@ -192,13 +192,13 @@ fn build_prealloc(file: &RawFile) -> Result<Prealloc, Problem> {
 
 /// Stretches that are in use: first byte to the byte behind the last.
 #[derive(Default)]
-pub(super) struct Taken(BTreeMap<u64, u64>);
+pub(super) struct Taken(OrderedMap<u64, u64>);
 
 impl Taken {
     /// Takes a stretch, some of which may be in use; how many bytes were not.
     pub(super) fn cover(&mut self, mut start: u64, mut end: u64) -> u64 {
         let mut known = 0;
-        while let Some((at, to)) = self.0.range(..=end).next_back().map(|(at, to)| (*at, *to))
+        while let Some((at, to)) = self.0.range(..=end).next_back().map(|(at, to)| (at, *to))
             && to >= start
         {
             self.0.remove(&at);

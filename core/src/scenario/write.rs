@@ -254,6 +254,7 @@ const fn name_of(point: FaultPoint) -> Option<&'static str> {
         FaultPoint::AllocState => "alloc_state",
         FaultPoint::AllocBio => "alloc_bio",
         FaultPoint::ConvertUnwritten => "convert_unwritten",
+        FaultPoint::InvalidateFolio => "invalidate_folio",
         FaultPoint::Throttle => return None,
     })
 }

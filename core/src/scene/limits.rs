@@ -5,11 +5,11 @@
 use super::Side;
 use super::axis::Span;
 use super::snapshot::{BioView, bios, extents, requests};
+use crate::ordered::OrderedMap;
 use crate::trace::delta::DeltaKind;
 use crate::trace::model::{BioRecord, Model, Place};
 use crate::trace::timeline::Timeline;
 use crate::units::{FileId, FileRange, MAX_POS};
-use std::collections::BTreeSet;
 
 /// Most rows of bios that a lane holds.
 pub(super) const MAX_BIO_ROWS: usize = 3;
@@ -38,7 +38,8 @@ pub struct Limits {
 
 #[derive(Default)]
 struct Seen {
-    touched: BTreeSet<Span>,
+    /// Bytes of folios: the end of the longest by first byte.
+    touched: OrderedMap<u64, u64>,
     /// First byte, end, device address; ascending.
     placed: Vec<(u64, u64, u64)>,
     size: u64,
@@ -47,6 +48,13 @@ struct Seen {
     tally: u32,
     extents_move: bool,
     extents: Vec<(u64, u64)>,
+}
+
+impl Seen {
+    fn touch(&mut self, start: u64, end: u64) {
+        let longest = self.touched.get_or_insert_with(start, || end);
+        *longest = end.max(*longest);
+    }
 }
 
 impl Limits {
@@ -93,8 +101,7 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                     let place = Place::unpack(delta.new).filter(|place| place.file == file);
                     if let Some(place) = place {
                         let start = geometry.page_pos(place.index).get();
-                        let size = geometry.folio_size(place.order).get();
-                        seen.touched.insert((start, start + size));
+                        seen.touch(start, start + geometry.folio_size(place.order).get());
                     }
                 }
                 DeltaKind::BioLen => {
@@ -102,7 +109,7 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                     let mine = |bio: &BioRecord| bio.head().direct && bio.head().file == file;
                     if let Some((_, bio)) = found.filter(|(_, bio)| mine(bio)) {
                         let start = bio.pos().get();
-                        seen.touched.insert((start, start.saturating_add(bio.len().get())));
+                        seen.touch(start, start.saturating_add(bio.len().get()));
                     }
                 }
                 DeltaKind::FileSize if delta.object == file.get() => {
@@ -181,8 +188,9 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
 
 /// The spans of the file: all of it, or what is touched where that is far less.
 fn spans(seen: &[Seen], grain: u64, block: u64) -> Vec<Span> {
-    let mut touched: Vec<Span> =
-        seen.iter().flat_map(|seen| seen.touched.iter().copied()).collect();
+    let of =
+        |seen: &'_ Seen| -> Vec<Span> { seen.touched.iter().map(|(at, end)| (at, *end)).collect() };
+    let mut touched: Vec<Span> = seen.iter().flat_map(of).collect();
     let size = seen.iter().map(|seen| seen.size).max().unwrap_or(0);
     let end = touched.iter().map(|span| span.1).max().unwrap_or(0).max(size);
     let whole = (0, end.min(MAX_POS).div_ceil(grain).max(1) * grain);

@@ -191,7 +191,7 @@ fn device(now: &Snapshot) -> Vec<Row> {
 
 fn tally(now: &Snapshot) -> Vec<Row> {
     let shown = |block: u64| now.cache.cell(block).is_some();
-    let all = runs_of(now.tallies.iter().map(|(at, tally)| (*at, (tally.written, tally.wasted))));
+    let all = runs_of(now.tallies.iter().map(|(at, tally)| (at, (tally.written, tally.wasted))));
     let some = all
         .into_iter()
         .filter(|(first, last, (written, _))| *written > 0 && (shown(*first) || shown(*last)));

@@ -93,7 +93,12 @@ impl Permits {
             Errno::NoSpc => self.no_space,
             Errno::NoMem => self.no_memory,
             Errno::Io => self.read_error || self.write_error,
-            Errno::Again | Errno::FBig | Errno::Inval | Errno::NxIo => false,
+            Errno::Again
+            | Errno::Busy
+            | Errno::FBig
+            | Errno::Inval
+            | Errno::NxIo
+            | Errno::OpNotSupp => false,
         }
     }
 }

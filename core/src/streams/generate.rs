@@ -118,7 +118,10 @@ impl Generator {
                 let nowait = self.random.one_in(16);
                 let dontcache = self.random.one_in(16);
                 let range = between(start, start + self.length());
-                Action::Pread { range, flags: ReadFlags { dontcache, nowait } }
+                Action::Pread {
+                    range,
+                    flags: ReadFlags { dontcache, nowait, ..ReadFlags::default() },
+                }
             }
             What::Write | What::Append => {
                 let start = if what == What::Append { size } else { self.place(size) };
@@ -126,6 +129,7 @@ impl Generator {
                     dsync: self.random.one_in(24),
                     dontcache: self.random.one_in(16),
                     nowait: self.random.one_in(24),
+                    ..WriteFlags::default()
                 };
                 let len = self.length();
                 let range = self.inside(start, len);

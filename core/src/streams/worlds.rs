@@ -1,7 +1,7 @@
 //! The worlds that streams run in: sizes, what keeps the records of the file, how long it may get.
 
 use crate::behaviour::PROFILES;
-use crate::block::queue::QueueLimits;
+use crate::block::limits::QueueLimits;
 use crate::device::sim::Timing;
 use crate::fs::indirect::Indirect;
 use crate::fs::prealloc::Prealloc;
@@ -120,6 +120,7 @@ impl World {
             variants: vec![variant],
             files: self.files(geometry, random),
             device,
+            partition: Bytes::ZERO,
             queue: random.one_in(3).then_some(QueueLimits::USUAL),
             ops: Vec::new(),
             faults: Vec::new(),

@@ -2,8 +2,8 @@
 
 use crate::iomap::MapType;
 use crate::locks::{Lock, LockUse};
+use crate::ordered::OrderedMap;
 use crate::units::{Bytes, DevAddr, Pos};
-use std::collections::BTreeMap;
 
 /// State of an extent as packed into [`ExtentAt`](super::delta::DeltaKind::ExtentAt).
 pub type ExtentState = MapType;
@@ -22,17 +22,17 @@ pub struct FileState {
     pub(super) direct: u64,
     pub(super) zone_pointer: u64,
     /// Who has to do with each lock: operation, and the word of how.
-    pub(super) locks: [BTreeMap<u32, u64>; 2],
+    pub(super) locks: [OrderedMap<u32, u64>; 2],
 }
 
 /// Extents by first block: bytes, and the word of state and place. Shared stretches and shadows
 /// have the first word alone.
-pub(super) type ExtentWords = BTreeMap<u32, (u64, u64)>;
+pub(super) type ExtentWords = OrderedMap<u32, (u64, u64)>;
 
 fn extents_of(words: &ExtentWords) -> impl Iterator<Item = (u32, Bytes, ExtentState, DevAddr)> {
     words.iter().map(|(block, (len, at))| {
         let state = MapType::from_code(at & 7).unwrap_or(MapType::Hole);
-        (*block, Bytes::new(*len), state, DevAddr::new(at >> 3))
+        (block, Bytes::new(*len), state, DevAddr::new(at >> 3))
     })
 }
 
@@ -63,12 +63,12 @@ impl FileState {
     }
     /// The stretches whose blocks are shared with another file: first block, bytes.
     pub fn shared(&self) -> impl Iterator<Item = (u32, Bytes)> {
-        self.shared.iter().map(|(block, (len, _))| (*block, Bytes::new(*len)))
+        self.shared.iter().map(|(block, (len, _))| (block, Bytes::new(*len)))
     }
     /// The operations that hold a lock or wait for it.
     pub fn lock_uses(&self, lock: Lock) -> impl Iterator<Item = (u32, LockUse)> {
         let all = self.locks[lock as usize].iter();
-        all.filter_map(|(op, word)| Some((*op, LockUse::unpack(*word)?)))
+        all.filter_map(|(op, word)| Some((op, LockUse::unpack(*word)?)))
     }
     /// One word for [`ExtentAt`](super::delta::DeltaKind::ExtentAt).
     pub fn pack_extent(state: ExtentState, addr: Option<DevAddr>) -> u64 {

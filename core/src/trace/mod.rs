@@ -3,12 +3,14 @@
 
 pub mod address;
 pub mod align;
+mod crc;
 pub mod delta;
 mod file_state;
 mod folio_state;
 pub mod header;
 pub mod io;
 pub mod model;
+mod packed;
 mod place;
 mod rows;
 pub mod rule;

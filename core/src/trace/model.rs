@@ -19,8 +19,8 @@ use crate::gauges::{Gauge, Gauges};
 use crate::geometry::Geometry;
 use crate::locks::{Lock, LockUse};
 use crate::ops::OpKind;
+use crate::ordered::OrderedMap;
 use crate::units::{FileId, FolioId};
-use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// A delta that does not fit the state it is applied to.
@@ -38,7 +38,7 @@ pub struct Mismatch {
 pub struct Model {
     pub(super) geometry: Geometry,
     files: Rows<FileState>,
-    pub(super) folios: BTreeMap<u32, FolioState>,
+    pub(super) folios: OrderedMap<u32, FolioState>,
     pub(super) bios: Rows<BioRecord>,
     requests: Rows<RequestRecord>,
     ops: Rows<OpRecord>,
@@ -53,7 +53,7 @@ impl Model {
         Self {
             geometry,
             files: Rows::default(),
-            folios: BTreeMap::new(),
+            folios: OrderedMap::new(),
             bios: Rows::default(),
             requests: Rows::default(),
             ops: Rows::default(),
@@ -76,7 +76,7 @@ impl Model {
     }
     /// Cached folios in the order of their number.
     pub fn folios(&self) -> impl Iterator<Item = (FolioId, &FolioState)> {
-        self.folios.iter().map(|(id, folio)| (FolioId::new(*id), folio))
+        self.folios.iter().map(|(id, folio)| (FolioId::new(id), folio))
     }
     /// One folio.
     pub fn folio(&self, id: FolioId) -> Option<&FolioState> {
@@ -199,7 +199,7 @@ impl Model {
         fork: fn(&mut FileState) -> &mut ExtentWords,
     ) -> Result<(), Mismatch> {
         let extents = fork(self.files.entry(delta.object, FileState::default));
-        let extent = extents.entry(delta.aux).or_default();
+        let extent = extents.get_or_insert_with(delta.aux, Default::default);
         let place = matches!(delta.kind, DeltaKind::ExtentAt | DeltaKind::CowAt);
         let word = if place { &mut extent.1 } else { &mut extent.0 };
         let done = swap(word, delta);

@@ -3,8 +3,8 @@
 
 use super::model::Model;
 use crate::block::bio::{BioOp, MAX_BYTES};
+use crate::ordered::OrderedMap;
 use crate::units::Offset;
-use std::collections::BTreeMap;
 
 /// How often a block of a file was written, and how often nobody had asked for it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -16,12 +16,12 @@ pub struct Tally {
 }
 
 /// Tallies of a file by block; a block without one was never written.
-pub type Tallies = BTreeMap<u64, Tally>;
+pub type Tallies = OrderedMap<u64, Tally>;
 
 /// Counts a block once more, or takes that back.
 fn count(file: &mut Tallies, block: u64, wasted: bool, forward: bool) {
     let step = |n: &mut u32| *n = if forward { *n + 1 } else { n.saturating_sub(1) };
-    let tally = file.entry(block).or_default();
+    let tally = file.get_or_insert_with(block, Tally::default);
     step(&mut tally.written);
     if wasted {
         step(&mut tally.wasted);

@@ -1,20 +1,21 @@
 //! A trace as bytes: the file that the terminal writes and the page opens.
 //!
 //! `folioscope-trace` and a line feed, then the version as two little-endian bytes, then blocks of
-//! `length (4 bytes) | CRC-32 (4 bytes) | postcard`: first the header, then chunks of up to 4,096
-//! steps, then an empty block that says that the trace is complete. Wire types are apart from the
-//! engine's own, so that these may change.
+//! `length (4 bytes) | CRC-32 (4 bytes) | values`: first the header, then chunks of up to 4,096
+//! steps, then an empty block that says that the trace is complete. How a value is packed says
+//! [`super::packed`].
 //!
 //! Version 0 carries no promise: until the page ships links, a change may break old files.
 
+use super::crc::Crc;
 use super::delta::{Delta, DeltaKind};
 use super::header::{Header, Source};
+use super::packed::{Packed, put, put_option, put_text};
 use super::rule::Rule;
 use super::step::{Context, Step};
 use super::timeline::Recording;
 use crate::geometry::Geometry;
 use crate::units::{Bytes, OpId, Order, TaskId, Time};
-use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// First bytes of every trace.
@@ -66,43 +67,20 @@ pub enum WireError {
     },
 }
 
-#[derive(Serialize, Deserialize)]
-struct WireHeader {
-    engine: String,
-    title: String,
-    profile: String,
-    switches: Vec<(String, String)>,
-    page_size: u64,
-    block_size: u64,
-    max_order: u8,
-    real: Option<String>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct WireStep {
-    time: u64,
-    task: u32,
-    op: Option<u32>,
-    context: u8,
-    rule: u16,
-    args: [u64; 4],
-    deltas: Vec<WireDelta>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct WireDelta(u8, u32, u32, u64, u64);
-
 /// The bytes of a trace.
 pub fn encode(header: &Header, recording: &Recording) -> Vec<u8> {
+    let crc = Crc::new();
     let mut out = MAGIC.to_vec();
     out.extend_from_slice(&VERSION.to_le_bytes());
-    push_block(&mut out, &to_bytes(&wire_header(header)));
-    let all: Vec<usize> = (0..recording.len()).collect();
-    for chunk in all.chunks(CHUNK) {
-        let steps: Vec<WireStep> = chunk.iter().map(|at| wire_step(recording, *at)).collect();
-        push_block(&mut out, &to_bytes(&steps));
+    push_block(&mut out, &crc, |block| put_header(block, header));
+    for first in (0..recording.len()).step_by(CHUNK) {
+        let steps = first..recording.len().min(first + CHUNK);
+        push_block(&mut out, &crc, |block| {
+            put(block, steps.len() as u64);
+            steps.for_each(|at| put_step(block, recording.step(at), recording.deltas(at)));
+        });
     }
-    push_block(&mut out, &[]);
+    push_block(&mut out, &crc, |_| ());
     out
 }
 
@@ -116,7 +94,7 @@ pub fn decode(bytes: &[u8]) -> Result<(Header, Recording), WireError> {
             WireError::NotATrace
         });
     }
-    let mut reader = Reader { bytes, at: MAGIC.len(), steps: 0 };
+    let mut reader = Reader { bytes, at: MAGIC.len(), steps: 0, crc: Crc::new() };
     let version = u16::from_le_bytes(reader.take::<2>()?);
     if version > VERSION {
         return Err(WireError::Version { found: version });
@@ -140,6 +118,7 @@ struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
     steps: usize,
+    crc: Crc,
 }
 
 impl<'a> Reader<'a> {
@@ -161,100 +140,102 @@ impl<'a> Reader<'a> {
             return Err(WireError::Damaged { at, what: format!("its length is {len} bytes") });
         }
         let block = self.slice(len as usize)?;
-        if crc32fast::hash(block) != sum {
+        if self.crc.of(block) != sum {
             return Err(WireError::Damaged { at, what: "its checksum differs".to_owned() });
         }
         Ok(block)
     }
 }
 
-fn to_bytes(value: &impl Serialize) -> Vec<u8> {
-    postcard::to_allocvec(value).expect("plain data in memory")
-}
-
-fn push_block(out: &mut Vec<u8>, block: &[u8]) {
+/// Adds a block of what `fill` adds.
+fn push_block(out: &mut Vec<u8>, crc: &Crc, fill: impl FnOnce(&mut Vec<u8>)) {
+    let mut block = Vec::new();
+    fill(&mut block);
     out.extend_from_slice(&(block.len() as u32).to_le_bytes());
-    out.extend_from_slice(&crc32fast::hash(block).to_le_bytes());
-    out.extend_from_slice(block);
+    out.extend_from_slice(&crc.of(&block).to_le_bytes());
+    out.extend_from_slice(&block);
 }
 
-fn wire_header(header: &Header) -> WireHeader {
-    let geometry = header.geometry;
-    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    WireHeader {
-        engine: header.engine.clone(),
-        title: header.title.clone(),
-        profile: header.profile.clone(),
-        switches: header.behaviours.switches().map(owned).collect(),
-        page_size: geometry.page_size().get(),
-        block_size: geometry.block_size().get(),
-        max_order: geometry.max_order().get(),
-        real: match &header.source {
-            Source::Simulated => None,
-            Source::Real(what) => Some(what.clone()),
-        },
+fn put_header(out: &mut Vec<u8>, header: &Header) {
+    for text in [&header.engine, &header.title, &header.profile] {
+        put_text(out, text);
     }
-}
-
-fn wire_step(recording: &Recording, at: usize) -> WireStep {
-    let step = recording.step(at);
-    WireStep {
-        time: step.time.get(),
-        task: step.task.get(),
-        op: step.op.map(OpId::get),
-        context: step.context as u8,
-        rule: step.rule.code(),
-        args: step.args,
-        deltas: recording
-            .deltas(at)
-            .iter()
-            .map(|delta| WireDelta(delta.kind as u8, delta.object, delta.aux, delta.old, delta.new))
-            .collect(),
+    let switches: Vec<_> = header.behaviours.switches().collect();
+    put(out, switches.len() as u64);
+    for (name, value) in switches {
+        put_text(out, name);
+        put_text(out, value);
     }
+    put(out, header.geometry.page_size().get());
+    put(out, header.geometry.block_size().get());
+    out.push(header.geometry.max_order().get());
+    let real = match &header.source {
+        Source::Simulated => None,
+        Source::Real(what) => Some(what.as_str()),
+    };
+    put_option(out, real, put_text);
 }
 
 fn read_header(block: &[u8]) -> Result<Header, String> {
-    let wire: WireHeader = postcard::from_bytes(block).map_err(|error| error.to_string())?;
-    let geometry = Geometry::new(
-        Bytes::new(wire.page_size),
-        Bytes::new(wire.block_size),
-        Order::new(wire.max_order),
-    );
-    let behaviours = Header::behaviours_from(&wire.switches)?;
-    Ok(Header {
-        engine: wire.engine,
-        title: wire.title,
-        profile: wire.profile,
-        behaviours,
-        geometry: geometry.map_err(|error| error.to_string())?,
-        source: wire.real.map_or(Source::Simulated, Source::Real),
-    })
+    let mut block = Packed(block);
+    let (engine, title, profile) = (block.text()?, block.text()?, block.text()?);
+    let switches = (0..block.number::<u32>()?).map(|_| Ok((block.text()?, block.text()?)));
+    let behaviours = Header::behaviours_from(&switches.collect::<Result<Vec<_>, String>>()?)?;
+    let (page_size, block_size) = (Bytes::new(block.number()?), Bytes::new(block.number()?));
+    let geometry = Geometry::new(page_size, block_size, Order::new(block.byte()?));
+    let geometry = geometry.map_err(|error| error.to_string())?;
+    let source = block.option(Packed::text)?.map_or(Source::Simulated, Source::Real);
+    block.end()?;
+    Ok(Header { engine, title, profile, behaviours, geometry, source })
+}
+
+fn put_step(out: &mut Vec<u8>, step: &Step, deltas: &[Delta]) {
+    put(out, step.time.get());
+    put(out, step.task.get());
+    put_option(out, step.op.map(OpId::get), put);
+    out.push(step.context as u8);
+    put(out, step.rule.code());
+    step.args.into_iter().for_each(|arg| put(out, arg));
+    put(out, deltas.len() as u64);
+    for Delta { kind, object, aux, old, new } in deltas {
+        out.push(*kind as u8);
+        for word in [u64::from(*object), u64::from(*aux), *old, *new] {
+            put(out, word);
+        }
+    }
+}
+
+fn read_step(block: &mut Packed<'_>, deltas: &mut Vec<Delta>) -> Result<Step, String> {
+    let (time, task) = (Time::new(block.number()?), TaskId::new(block.number()?));
+    let op = block.option(Packed::number)?.map(OpId::new);
+    let (context, rule) = (block.byte()?, block.number()?);
+    let context =
+        Context::from_code(context).ok_or_else(|| format!("context {context} is unknown"))?;
+    let rule = Rule::from_code(rule).ok_or_else(|| format!("rule {rule} is unknown"))?;
+    let args = [block.number()?, block.number()?, block.number()?, block.number()?];
+    deltas.clear();
+    for _ in 0..block.number::<u32>()? {
+        let code = block.byte()?;
+        deltas.push(Delta {
+            kind: DeltaKind::from_code(code).ok_or_else(|| format!("change {code} is unknown"))?,
+            object: block.number()?,
+            aux: block.number()?,
+            old: block.number()?,
+            new: block.number()?,
+        });
+    }
+    Ok(Step { time, task, op, context, rule, args })
 }
 
 fn read_steps(block: &[u8], recording: &mut Recording) -> Result<(), String> {
-    let steps: Vec<WireStep> = postcard::from_bytes(block).map_err(|error| error.to_string())?;
-    if recording.len() + steps.len() > MAX_STEPS {
-        return Err(format!("it holds more than {MAX_STEPS} steps"));
-    }
+    let mut block = Packed(block);
     let mut deltas = Vec::new();
-    for wire in steps {
-        let rule = Rule::from_code(wire.rule).ok_or(format!("rule {} is unknown", wire.rule))?;
-        let context =
-            Context::from_code(wire.context).ok_or(format!("context {}", wire.context))?;
-        deltas.clear();
-        for WireDelta(code, object, aux, old, new) in wire.deltas {
-            let kind = DeltaKind::from_code(code).ok_or(format!("change {code} is unknown"))?;
-            deltas.push(Delta { kind, object, aux, old, new });
+    for _ in 0..block.number::<u32>()? {
+        if recording.len() == MAX_STEPS {
+            return Err(format!("it holds more than {MAX_STEPS} steps"));
         }
-        let step = Step {
-            time: Time::new(wire.time),
-            task: TaskId::new(wire.task),
-            op: wire.op.map(OpId::new),
-            context,
-            rule,
-            args: wire.args,
-        };
+        let step = read_step(&mut block, &mut deltas)?;
         recording.push(step, &deltas);
     }
-    Ok(())
+    block.end()
 }

@@ -142,7 +142,7 @@ impl Real<'_> {
         let done = |n: usize| n as u64;
         match step.op.action {
             Action::Pread { range, flags } => {
-                let ReadFlags { dontcache, nowait } = flags;
+                let ReadFlags { dontcache, nowait, .. } = flags;
                 let mut all = ReadWriteFlags::empty();
                 all.set(DONTCACHE, dontcache && self.able.dontcache);
                 all.set(ReadWriteFlags::NOWAIT, nowait && self.able.nowait_reads);
@@ -150,7 +150,7 @@ impl Real<'_> {
                 rustix::io::preadv2(file, &mut [IoSliceMut::new(dest)], at, all).map(done)
             }
             Action::Pwrite { range, flags, .. } => {
-                let WriteFlags { dsync, dontcache, nowait } = flags;
+                let WriteFlags { dsync, dontcache, nowait, .. } = flags;
                 let mut all = ReadWriteFlags::empty();
                 all.set(ReadWriteFlags::DSYNC, dsync);
                 all.set(DONTCACHE, dontcache && self.able.dontcache);

@@ -9,6 +9,8 @@ use crate::program::{program, run};
 use crate::tools::{ensure_target, ensure_wasm_bindgen, ensure_wasm_pack};
 use anyhow::{Context, Result};
 use brotli::CompressorWriter;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
@@ -36,10 +38,10 @@ pub(crate) fn build() -> Result<usize> {
     let mut files = Files::new();
     collect(Path::new("assets/page"), Path::new(""), &mut files)?;
     collect(&pkg, Path::new("pkg"), &mut files)?;
-    let size = pack(&mut files);
+    let size = pack(&mut files)?;
     mirror(&files, Path::new(DIST))?;
     println!(
-        "{DIST}: {} files; module and glue {} KiB packed, of {} KiB at most",
+        "{DIST}: {} files; module and glue have {} KiB with brotli, of {} KiB at most",
         files.len(),
         size.div_ceil(1024),
         BUDGET / 1024
@@ -79,15 +81,31 @@ fn mirror(files: &Files, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Adds each file of the module once more, packed; how large these are together.
-fn pack(files: &mut Files) -> usize {
-    let module = files.iter().filter(|(name, _)| name.starts_with("pkg"));
-    let packed: Files = module
-        .map(|(name, content)| (PathBuf::from(format!("{}.br", name.display())), brotli(content)))
-        .collect();
+/// Adds each file of the module once more, packed; how large these are together. Says how large
+/// each is, also as servers send it that know no brotli.
+fn pack(files: &mut Files) -> Result<usize> {
+    let mut packed = Files::new();
+    for (name, content) in files.iter().filter(|(name, _)| name.starts_with("pkg")) {
+        let name = name.display();
+        let brotli = brotli(content);
+        println!(
+            "{name}: {} bytes, {} with brotli, {} with gzip",
+            content.len(),
+            brotli.len(),
+            gzip(content)?
+        );
+        packed.insert(format!("{name}.br").into(), brotli);
+    }
     let size = packed.values().map(Vec::len).sum();
     files.extend(packed);
-    size
+    Ok(size)
+}
+
+/// Bytes that `gzip -9` makes of these.
+fn gzip(content: &[u8]) -> Result<usize> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(content).context("cannot pack with gzip")?;
+    Ok(encoder.finish().context("cannot pack with gzip")?.len())
 }
 
 /// With the largest window and most effort, as a file that is packed once and sent often.

@@ -40,7 +40,7 @@ impl<E: Env> World<E> {
             .iter()
             .filter(|(_, dio)| dio.queued && !dio.building && dio.in_flight == 0)
             .filter(|(_, dio)| dio.result.is_none())
-            .map(|(op, _)| *op)
+            .map(|(op, _)| op)
             .collect();
         let caller = self.caller;
         for op in ready {

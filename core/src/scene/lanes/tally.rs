@@ -33,7 +33,7 @@ fn total(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, y: Fx) {
         segments.iter().any(|segment| segment.start <= pos && pos < segment.end)
     };
     let sum = |of: fn(&Tally) -> u32| {
-        let inside = now.tallies.iter().filter(|(block, _)| shown(**block));
+        let inside = now.tallies.iter().filter(|(block, _)| shown(*block));
         inside.map(|(_, tally)| u64::from(of(tally))).sum::<u64>()
     };
     let (written, wasted) = (sum(|tally| tally.written), sum(|tally| tally.wasted));

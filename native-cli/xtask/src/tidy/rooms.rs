@@ -12,8 +12,9 @@ enum Rule {
 }
 use Rule::{MayUse, MustNotUse};
 
-const RULES: [(&str, Rule); 7] = [
-    ("units", MayUse(&[])),
+const RULES: [(&str, Rule); 8] = [
+    ("ordered", MayUse(&[])),
+    ("units", MayUse(&["ordered"])),
     ("bits", MayUse(&[])),
     ("errno", MayUse(&[])),
     ("behaviour", MayUse(&[])),
