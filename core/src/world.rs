@@ -15,6 +15,8 @@ use crate::cache::lru::Lru;
 use crate::cache::mapping::Mapping;
 use crate::cache::policy::FolioPolicy;
 use crate::cache::workingset::Shadows;
+use crate::check::invariants::name;
+use crate::check::mutant::Mutant;
 use crate::counters::{Counter, Counters};
 use crate::dirty::Dirt;
 use crate::errno::Errno;
@@ -217,6 +219,8 @@ pub struct World<E: Env> {
     pub(crate) keep_going: bool,
     /// The invariant that broke last on the way, and where.
     broken: Option<(u8, Pos)>,
+    /// A rule that is left out.
+    pub(crate) mutant: Option<Mutant>,
     sink: E::Sink,
     pending: Vec<Delta>,
 }
@@ -256,6 +260,7 @@ impl<E: Env> World<E> {
             at_submit: None,
             keep_going: false,
             broken: None,
+            mutant: None,
             sink,
             pending: Vec::new(),
         }
@@ -276,8 +281,8 @@ impl<E: Env> World<E> {
     pub(crate) fn file_mut(&mut self, id: FileId) -> &mut Inode {
         &mut self.files[id.get() as usize]
     }
-    /// The invariant that broke last where the code relies on it, and where.
-    pub const fn last_broken(&self) -> Option<(u8, Pos)> {
+    /// The invariant that broke first where the code relies on it, and where.
+    pub const fn first_broken(&self) -> Option<(u8, Pos)> {
         self.broken
     }
     /// What the sink has taken so far.
@@ -339,10 +344,10 @@ impl<E: Env> World<E> {
     /// becomes a step; tests and debug builds stop there, unless the host asked to go on.
     pub(crate) fn require(&mut self, holds: bool, number: u8, pos: Pos) {
         if !holds {
-            self.broken = Some((number, pos));
+            self.broken = self.broken.or(Some((number, pos)));
             self.count(Counter::BrokenInvariants, 1);
             self.step(Rule::InvariantBroken, [u64::from(number), pos.get(), 0, 0]);
-            debug_assert!(self.keep_going, "invariant I{number} is broken at {pos}");
+            debug_assert!(self.keep_going, "invariant {} is broken at {pos}", name(number));
         }
     }
 

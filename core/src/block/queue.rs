@@ -8,6 +8,8 @@ use super::limits::QueueLimits;
 use super::request::{Part, Request, RequestEntry, RequestState};
 use super::submit::request_word;
 use crate::behaviour::PlugOrder;
+use crate::check::invariants::{REQUEST_COVERS, REQUEST_FITS};
+use crate::check::mutant::Mutant;
 use crate::counters::Counter;
 use crate::errno::Errno;
 use crate::ordered::OrderedMap;
@@ -15,7 +17,7 @@ use crate::trace::delta::DeltaKind;
 use crate::trace::rule::Rule;
 use crate::trace::sink::Sink;
 use crate::trace::step::Context;
-use crate::units::{BioId, Bytes, DevAddr, Offset, Pfn, RequestId, TaskId};
+use crate::units::{BioId, Bytes, DevAddr, Offset, Pfn, Pos, RequestId, TaskId};
 use crate::world::{Effect, Env, World};
 
 /// Most requests of a plug (`BLK_MAX_REQUEST_COUNT`).
@@ -92,6 +94,8 @@ impl<E: Env> World<E> {
     /// both about data or both about the file system's own blocks (`blk_cgroup_mergeable`).
     fn merge_into_plug(&mut self, bio: &Bio, limits: QueueLimits) -> bool {
         let page = self.geometry().page_size();
+        let too_much = self.mutant(Mutant::MergesTooMuch);
+        let apart = self.mutant(Mutant::MergesApart);
         let Some(plug) = self.queue.plug_of(bio.task) else { return false };
         let Some(last) = plug.held.last().copied() else { return false };
         let entry = self.queue.requests.get_mut(&last).expect("held requests exist");
@@ -102,13 +106,13 @@ impl<E: Env> World<E> {
             || entry.head.fua
             || bio.head.fua
             || entry.part == Some(Part::First)
-            || len > room_of(&limits, entry.addr.min(bio.addr))
+            || len > room_of(&limits, entry.addr.min(bio.addr)) && !too_much
             || segments > limits.segments
         {
             return false;
         }
         let (old_addr, old_len) = (entry.addr, entry.len);
-        let (rule, counter) = if entry.addr + entry.len == bio.addr {
+        let (rule, counter) = if entry.addr + entry.len == bio.addr || apart {
             entry.bios.push(bio.id);
             (Rule::BackMerged, Counter::BackMerges)
         } else if bio.end() == entry.addr {
@@ -194,6 +198,23 @@ impl<E: Env> World<E> {
             }
         });
     }
+    /// The bios of a request follow each other and fill it, and it is no longer than the device
+    /// takes; a bio alone may be.
+    fn check_request(&mut self, bios: &[Bio], (addr, len): (DevAddr, Bytes)) {
+        let mut end = bios.first().map_or(addr, |bio| bio.addr);
+        let start = end;
+        let follow = bios.iter().all(|bio| {
+            let here = bio.addr == end;
+            end = bio.end();
+            here
+        });
+        let covers = follow && end == start + len;
+        let room = self.config.queue.map_or(len, |limits| room_of(&limits, addr));
+        let fits = bios.len() == 1 || len <= room;
+        let pos = bios.first().map_or(Pos::ZERO, |bio| bio.pos);
+        self.require(covers, REQUEST_COVERS, pos);
+        self.require(fits, REQUEST_FITS, pos);
+    }
     fn issue(&mut self, id: RequestId) {
         self.set_request_state(id, RequestState::Issued);
         self.count(Counter::Requests, 1);
@@ -201,7 +222,10 @@ impl<E: Env> World<E> {
         let part = |id: BioId| entry.cut.as_deref().filter(|part| part.id == id);
         let whole = |id: BioId| self.placed(&self.bios[&id].bio);
         let bios = entry.bios.iter().map(|id| part(*id).cloned().unwrap_or_else(|| whole(*id)));
-        let bios = bios.collect();
+        let bios: Vec<Bio> = bios.collect();
+        let (addr, len) = (entry.addr, entry.len);
+        self.check_request(&bios, (addr, len));
+        let entry = &self.queue.requests[&id];
         let request = Request { id, head: entry.head, bios };
         let args =
             [u64::from(id.get()), entry.addr.get(), entry.len.get(), entry.bios.len() as u64];

@@ -8,6 +8,13 @@ use crate::cache::folio::FolioFlags;
 use crate::units::{FolioId, Pos};
 use crate::world::{Env, World};
 
+/// I22b.
+pub const END_BEHIND_START: u8 = 122;
+/// B1.
+pub const REQUEST_COVERS: u8 = 201;
+/// B2.
+pub const REQUEST_FITS: u8 = 202;
+
 /// Number and meaning of every invariant that is checked.
 pub const INVARIANTS: &[(u8, &str)] = &[
     (1, "block state is freed only when no read is pending"),
@@ -18,21 +25,40 @@ pub const INVARIANTS: &[(u8, &str)] = &[
     (6, "a dirty block is uptodate"),
     (7, "a folio's read starts with nothing pending"),
     (8, "a folio whose read submitted nothing ends with nothing pending"),
+    (9, "without block state a folio is read as a whole, or up to EOF"),
     (10, "a mapping begins at or before the position it was asked for"),
     (11, "a mapping is not empty"),
     (12, "a mapping reaches beyond the position it was asked for"),
+    (13, "a mapping is true when the file system gives it"),
+    (14, "a mapping is used no further than it reaches"),
+    (16, "unsharing meets no block without data"),
     (17, "a folio is uptodate when bytes that live with the inode are written through it"),
+    (18, "a folio is uptodate when a page of it becomes writable"),
+    (19, "zeroing meets no folio that begins behind EOF"),
     (20, "a folio is locked while its writeback is set up"),
     (21, "a folio is clean while its writeback is set up"),
     (22, "a folio does not enter writeback twice"),
+    (END_BEHIND_START, "a folio that is written has bytes inside EOF"),
     (23, "without block state a mapping covers the whole dirty length"),
     (24, "a folio enters writeback with no write pending"),
     (25, "a completion takes away no more than is pending"),
     (26, "each mapping step of writeback makes progress, within the range"),
     (27, "writeback meets mapped blocks, unwritten blocks or holes only"),
+    (33, "a write that failed leaves no reservation without dirty cache"),
     (34, "a folio is locked as long as its read goes on"),
     (35, "the read of a folio ends once"),
+    (REQUEST_COVERS, "the bios of a request follow each other and fill it"),
+    (REQUEST_FITS, "a request is no longer than the device takes"),
 ];
+
+/// The name of an invariant, such as `I5`.
+pub fn name(number: u8) -> String {
+    match number {
+        END_BEHIND_START => "I22b".to_owned(),
+        REQUEST_COVERS.. => format!("B{}", number - REQUEST_COVERS + 1),
+        _ => format!("I{number}"),
+    }
+}
 
 /// The words of an invariant.
 pub fn words(number: u8) -> &'static str {

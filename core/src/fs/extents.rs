@@ -212,10 +212,34 @@ impl Extents {
         let inline = self.inline.as_ref().map(|inline| inline.begin(range, Intent::Read, end, 0));
         inline.unwrap_or_else(|| self.map.lookup(pos, end))
     }
+    /// What is promised behind the block of EOF becomes unwritten before it is zeroed: it reads as
+    /// zero then (`xfs_buffered_write_iomap_begin`).
+    pub fn settle_behind_eof(
+        &mut self,
+        range: FileRange,
+        size: Pos,
+        space: &mut SpaceAllocator,
+    ) -> Result<(), Errno> {
+        let start = range.start();
+        let found = self.map.lookup(start, range.end());
+        let covered = |cow: &CowFork| cow.for_writeback(start, range.end()).is_ok();
+        let behind = start >= self.geometry.round_up_block(size);
+        if behind && found.kind == MapType::Delalloc && !self.cow.as_ref().is_some_and(covered) {
+            let part = self.geometry.block_range(range).intersect(found.range);
+            let addr = space.allocate(part.len())?;
+            self.map.set(part, MapType::Unwritten, Some(addr));
+        }
+        Ok(())
+    }
     /// A mapping that covers the start of `range`; a write over a hole, or over shared blocks,
     /// reserves space (`xfs_buffered_write_iomap_begin`). The file has `size` bytes.
     pub fn begin(&mut self, range: FileRange, intent: Intent, size: Pos) -> Mapping {
-        let found = self.map.lookup(range.start(), range.end());
+        let mut found = self.map.lookup(range.start(), range.end());
+        let eof = self.geometry.round_up_block(size);
+        // What is promised is zeroed up to the block of EOF only.
+        if intent == Intent::Zero && found.kind == MapType::Delalloc && range.start() < eof {
+            found = found.cut_to(FileRange::between(found.range.start(), eof));
+        }
         let own = |iomap| Mapping { iomap, srcmap: None };
         if let Some(inline) = &self.inline {
             return own(inline.begin(range, intent, size, self.map.cookie()));
@@ -315,16 +339,7 @@ impl Extents {
         dirty: impl Fn(Pos) -> bool,
     ) -> Option<FileRange> {
         let iomap = &mapping.iomap;
-        let asked = asked.intersect(iomap.range);
-        if iomap.kind != MapType::Delalloc || !iomap.new || used >= asked.end() {
-            return None;
-        }
-        let start = if used > asked.start() {
-            self.geometry.round_up_block(used)
-        } else {
-            self.geometry.round_down_block(used)
-        };
-        let rest = FileRange::between(start, self.geometry.round_up_block(asked.end()));
+        let rest = self.unfilled(iomap, asked, used)?;
         let block = self.geometry.block_size();
         let fork = match &mut self.cow {
             Some(cow) if iomap.shared => cow.fork_mut(),
@@ -338,6 +353,41 @@ impl Extents {
             at += block;
         }
         (!rest.is_empty()).then_some(rest)
+    }
+    /// What a write reserved for itself and did not fill.
+    fn unfilled(&self, iomap: &Iomap, asked: FileRange, used: Pos) -> Option<FileRange> {
+        let asked = asked.intersect(iomap.range);
+        if iomap.kind != MapType::Delalloc || !iomap.new || used >= asked.end() {
+            return None;
+        }
+        let start = if used > asked.start() {
+            self.geometry.round_up_block(used)
+        } else {
+            self.geometry.round_down_block(used)
+        };
+        Some(FileRange::between(start, self.geometry.round_up_block(asked.end())))
+    }
+    /// The first block of that which is reserved still though it is not dirty (I33).
+    pub fn reserved_in_vain(
+        &self,
+        mapping: &Mapping,
+        asked: FileRange,
+        used: Pos,
+        dirty: impl Fn(Pos) -> bool,
+    ) -> Option<Pos> {
+        let rest = self.unfilled(&mapping.iomap, asked, used)?;
+        let fork = match &self.cow {
+            Some(cow) if mapping.iomap.shared => cow.fork(),
+            Some(_) | None => &self.map,
+        };
+        let mut at = rest.start();
+        while at < rest.end() {
+            if !dirty(at) && fork.lookup(at, rest.end()).kind == MapType::Delalloc {
+                return Some(at);
+            }
+            at += self.geometry.block_size();
+        }
+        None
     }
     /// A mapping for writeback; the whole reservation gets space first, as unwritten blocks. The
     /// CoW fork comes first, and where it begins the mapping ends (`xfs_map_blocks`).

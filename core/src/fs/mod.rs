@@ -148,7 +148,12 @@ impl Provider {
             Self::Extents(fs) if intent == Intent::DirectWrite => {
                 fs.begin_direct(range, size, space)
             }
-            Self::Extents(fs) => space::begin_within(fs, range, intent, size, space.left()),
+            Self::Extents(fs) => {
+                if intent == Intent::Zero {
+                    fs.settle_behind_eof(range, size, space)?;
+                }
+                space::begin_within(fs, range, intent, size, space.left())
+            }
             Self::Indirect(fs) => {
                 // Holes inside EOF are not filled past the cache (`ext2_iomap_begin`).
                 let inside = intent == Intent::DirectWrite && range.start() < size;
@@ -295,6 +300,17 @@ impl Provider {
         dirty: impl Fn(Pos) -> bool,
     ) -> Option<FileRange> {
         self.of_extents_mut()?.end(mapping, asked, used, dirty)
+    }
+    /// The first block that such a write reserved and did not fill, and that is reserved still
+    /// though no dirty cache lies over it.
+    pub fn reserved_in_vain(
+        &self,
+        mapping: &Mapping,
+        asked: FileRange,
+        used: Pos,
+        dirty: impl Fn(Pos) -> bool,
+    ) -> Option<Pos> {
+        self.of_extents()?.reserved_in_vain(mapping, asked, used, dirty)
     }
     /// The bytes are on the device: unwritten becomes written. Whether anything was unwritten.
     pub fn convert(&mut self, range: FileRange) -> bool {

@@ -5,6 +5,7 @@ use super::iter;
 use crate::behaviour::{ReadFolioStep, ReadPending, ReadSubmission};
 use crate::block::bio::{BioEnd, BioHead, vecs_for};
 use crate::cache::folio::FolioFlags;
+use crate::check::mutant::Mutant;
 use crate::engine::Cx;
 use crate::fault::FaultPoint;
 use crate::iomap::{Intent, MapType, Mapping};
@@ -249,6 +250,11 @@ impl<E: Env> World<E> {
             self.zero_run(folio, run, source.kind.code());
             return Filled::Zeroed(run);
         };
+        let run = self.half_if_mutant(folio, run);
+        // A mapping may end with the file, inside the block of EOF.
+        let (all, eof) = (self.folio_range(folio), self.file(fill.file).size);
+        let whole = run.start() == all.start() && run.end() >= all.end().min(eof);
+        self.require(whole || self.state(folio).is_some(), 9, run.start());
         if fill.submitted.is_zero() && self.counts_whole_folios() {
             let pending = self.read_pending(folio);
             self.require(pending.is_zero(), 7, run.start());
@@ -281,6 +287,13 @@ impl<E: Env> World<E> {
         {
             self.read_bytes_done(folio, whole.len() - submitted);
         }
+    }
+    fn half_if_mutant(&self, folio: FolioId, run: FileRange) -> FileRange {
+        if self.mutant(Mutant::ReadsHalfAFolio) && self.state(folio).is_none() {
+            let half = Bytes::new(run.len().get() / 2);
+            return FileRange::between(run.start(), run.start() + half);
+        }
+        run
     }
     fn read_pending(&self, folio: FolioId) -> Bytes {
         self.state(folio).map_or(Bytes::ZERO, |state| state.read_pending)

@@ -3,6 +3,7 @@
 
 use crate::block::bio::{BioEnd, BioHead};
 use crate::cache::folio::FolioFlags;
+use crate::check::mutant::Mutant;
 use crate::counters::Counter;
 use crate::engine::Cx;
 use crate::errno::Errno;
@@ -10,7 +11,7 @@ use crate::fault::{FaultEffect, FaultPoint};
 use crate::fs::Metadata;
 use crate::iomap::{Intent, MapType, Mapping};
 use crate::trace::rule::Rule;
-use crate::units::{BioId, DevAddr, FileId, FileRange, Offset, Pos};
+use crate::units::{BioId, DevAddr, FileId, FileRange, MAX_POS, Offset, Pos};
 use crate::world::{Env, Purpose, World};
 
 /// A mapping that covers the start of `range` (`iomap_iter`). `nowait`: fails rather than read.
@@ -87,12 +88,23 @@ impl<E: Env> World<E> {
         self.count(Counter::BeginCalls, 1);
         let range = self.reservable(file, range, intent)?;
         self.look_for_space(false);
+        let behind = intent == Intent::Zero && self.zeroes_behind_eof();
         let World { files, config, .. } = self;
         let inode = &mut files[file.get() as usize];
-        let got = inode.provider.begin(range, intent, inode.size, &mut config.space);
+        let eof = if behind { Pos::new(MAX_POS) } else { inode.size };
+        let mut got = inode.provider.begin(range, intent, eof, &mut config.space);
         self.note_extents(file);
+        // Once, or whoever asks would ask for ever.
+        if self.mutant(Mutant::OldMapping)
+            && let Ok(mapping) = &mut got
+        {
+            mapping.iomap.cookie = mapping.iomap.cookie.wrapping_sub(1);
+            self.mutant = None;
+        }
         if let Ok(mapping) = &got {
             let map = &mapping.iomap;
+            let fresh = self.file(file).provider.is_valid(map);
+            self.require(fresh, 13, range.start());
             self.require(map.range.start() <= range.start(), 10, range.start());
             self.require(!map.range.is_empty(), 11, range.start());
             self.require(map.range.end() > range.start(), 12, range.start());
@@ -135,6 +147,8 @@ impl<E: Env> World<E> {
     ) {
         let start = asked.start();
         let asked = FileRange::between(start, start + mapping.left(start, asked.len()));
+        self.require(used <= asked.end().max(start), 14, used);
+        let keeps = self.mutant(Mutant::KeepsReservation);
         let geometry = self.geometry();
         let by_block = self.tracks_blocks();
         let Self { files, folios, states, .. } = self;
@@ -153,8 +167,12 @@ impl<E: Env> World<E> {
                     || folio.ifs == crate::cache::folio::NO_IFS
                     || states.get(folio.ifs).dirty.get(block.get() as u32))
         };
-        let released = inode.provider.end(mapping, asked, used, dirty);
+        let released = if keeps { None } else { inode.provider.end(mapping, asked, used, dirty) };
+        let left = inode.provider.reserved_in_vain(mapping, asked, used, dirty);
         self.note_extents(file);
+        if let Some(at) = left {
+            self.require(false, 33, at);
+        }
         if let Some(range) = released {
             self.step(Rule::Released, [range.start().get(), range.len().get(), 0, 0]);
         }

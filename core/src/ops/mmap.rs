@@ -8,6 +8,7 @@ use super::{inline, iter};
 use crate::behaviour::MkwriteDirt;
 use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
+use crate::check::mutant::Mutant;
 use crate::counters::Counter;
 use crate::engine::Cx;
 use crate::errno::Errno;
@@ -171,6 +172,11 @@ async fn make_writable<E: Env>(
         }
         cx.reach(StopPoint::FolioLocked, |world| world.folio_range(folio)).await;
         wait_if_stable(cx, folio).await;
+        cx.with(|world| {
+            let whole = world.has(folio, FolioFlags::UPTODATE) || world.is_in_memory_only(folio);
+            let pos = world.folio_pos(folio);
+            world.require(whole, 18, pos);
+        });
         let result = reserve_folio(cx, file, folio).await;
         return cx.with(|world| {
             if result.is_ok() {
@@ -231,7 +237,8 @@ async fn fault<E: Env>(cx: &Cx<'_, E>, file: FileId, index: PageIndex) -> Result
             }
         }
         let (at, whole) = cx.with(|world| (world.folios.at(folio).index, world.folio_range(folio)));
-        if make_readable(cx, file, at, folio, whole).await? {
+        let skips = cx.with(|world| world.mutant(Mutant::MapsBeforeReading));
+        if skips || make_readable(cx, file, at, folio, whole).await? {
             // The file may have been truncated meanwhile.
             return cx.with(|world| {
                 if world.is_beyond(file, index) {

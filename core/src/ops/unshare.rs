@@ -2,6 +2,7 @@
 
 use super::iter;
 use super::write::unshare_begin;
+use crate::check::mutant::Mutant;
 use crate::engine::Cx;
 use crate::errno::Errno;
 use crate::iomap::{Intent, MapType, Mapping};
@@ -22,7 +23,8 @@ pub(crate) async fn unshare<E: Env>(
         let rest = FileRange::between(at, inside.end());
         let mapping = iter::begin(cx, file, rest, Intent::Unshare, false).await?;
         let end = at + mapping.left(at, rest.len());
-        if !wants_copy(&mapping) {
+        let all = cx.with(|world| world.mutant(Mutant::UnsharesHoles)) && mapping.iomap.shared;
+        if !wants_copy(&mapping) && !all {
             at = end;
             continue;
         }

@@ -296,6 +296,7 @@ async fn fill_edges<E: Env>(
         }
         let zeroed = cx.with(|world| world.needs_zeroing(folio, &source, run.start()));
         if zeroed && keeps_all {
+            cx.with(|world| world.require(false, 16, run.start()));
             return Err(Errno::Io);
         }
         if zeroed {

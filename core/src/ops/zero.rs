@@ -5,6 +5,7 @@ use super::iter;
 use super::write::write_begin;
 use crate::behaviour::ZeroFlush;
 use crate::cache::mapping::Tag;
+use crate::check::mutant::Mutant;
 use crate::engine::{Cx, WriteFlags};
 use crate::errno::Errno;
 use crate::iomap::{Intent, MapType};
@@ -82,6 +83,9 @@ async fn zero_mappings<E: Env>(
             let Ok(Some(folio)) = begun else { break };
             at += cx.with(|world| world.zero_in_folio(folio, FileRange::between(at, part.end())));
             zeroed = true;
+            if cx.with(|world| world.mutant(Mutant::ZeroSkipsABlock)) {
+                at += cx.with(|world| world.geometry().block_size());
+            }
         }
         cx.with(|world| world.end_mapping(file, &mapping, rest, at));
         begun?;
@@ -93,13 +97,22 @@ impl<E: Env> World<E> {
     /// Zeroes what a locked folio holds of a range and unlocks it; how many bytes.
     fn zero_in_folio(&mut self, folio: FolioId, range: FileRange) -> Bytes {
         let part = range.intersect(self.folio_range(folio));
-        let offset = Offset::ZERO + part.start().since(self.folio_pos(folio));
+        let start = self.folio_pos(folio);
+        let size = self.file(self.folios.at(folio).file()).size;
+        let old = self.behaviours().zero_flush == ZeroFlush::Never;
+        self.require(start <= size || old, 19, start);
+        let offset = Offset::ZERO + part.start().since(start);
         self.zero_bytes(folio, offset, offset + part.len());
         self.mark_accessed(folio);
         self.write_end(folio, offset, part.len(), part.len());
         self.unlock(folio);
         self.step(Rule::Zeroed, [part.start().get(), part.len().get(), 0, 0]);
         part.len()
+    }
+    /// Whether zeroing also goes through what is reserved behind EOF: before 6.12.
+    pub(super) fn zeroes_behind_eof(&self) -> bool {
+        let old = self.behaviours().zero_flush == ZeroFlush::Never;
+        old || self.mutant(Mutant::ZeroesBehindEof)
     }
     /// The part of a range up to the end of the block that it begins inside; nothing if it begins
     /// with a block.

@@ -4,17 +4,20 @@ use super::check::{Failure, Subject};
 use super::expect::{Abilities, Expectation};
 use super::generate::Generator;
 use super::model::Model;
-use super::worlds::World;
+use super::worlds::{WORLDS, World};
 use super::{Step, put_steps, steps_of};
 use crate::behaviour::ZeroFlush;
-use crate::check::invariants::words;
+use crate::check::invariants::{name, words};
 use crate::device::sim::{Landed, peek_bytes};
 use crate::iomap::MapType;
 use crate::ops::OpResult;
 use crate::scenario::random::Random;
 use crate::scenario::run::Simulation;
 use crate::scenario::{FileSystem, Scenario, StartFile};
+use crate::trace::header::{Header, Source};
 use crate::trace::sink::{NoTrace, Sink};
+use crate::trace::timeline::Recording;
+use crate::trace::wire;
 use crate::units::{FileId, FileRange, Pos};
 
 /// One scenario that runs.
@@ -96,8 +99,8 @@ impl<S: Sink> Subject for Simulated<S> {
     fn check_state(&mut self) -> Result<(), String> {
         self.simulation.engine.look(|world| {
             let broken = world.broken_invariants().first().copied();
-            broken.or(world.last_broken()).map_or(Ok(()), |(number, pos)| {
-                Err(format!("I{number} is broken at {pos}: {}", words(number)))
+            broken.or(world.first_broken()).map_or(Ok(()), |(number, pos)| {
+                Err(format!("{} is broken at {pos}: {}", name(number), words(number)))
             })
         })
     }
@@ -189,4 +192,29 @@ pub fn replay(scenario: &Scenario) -> Result<(), Failure> {
     let model = Model::new(start_bytes(&scenario.files[file.get() as usize]), faults);
     let mut subject = Simulated::new(scenario, file, faults, NoTrace);
     super::check::replay(&mut subject, abilities(scenario, file), model, &steps_of(scenario))
+}
+
+/// A number that stands for the traces of so many streams in every world, with faults and without:
+/// the same on every machine (FNV-1a).
+pub fn fingerprint(streams: u64, count: usize) -> u64 {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for (at, world) in (0..).zip(WORLDS) {
+        for seed in 0..streams {
+            let case = Case { world, seed, count, faults: (at + seed) % 2 == 1 };
+            let (scenario, _, recording) = case.run(Recording::default());
+            let variant = &scenario.variants[0];
+            let header = Header {
+                engine: crate::ENGINE_VERSION.to_owned(),
+                title: scenario.title.clone(),
+                profile: variant.profile.clone(),
+                behaviours: variant.behaviours,
+                geometry: scenario.geometry,
+                source: Source::Simulated,
+            };
+            for byte in wire::encode(&header, &recording) {
+                hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+            }
+        }
+    }
+    hash
 }

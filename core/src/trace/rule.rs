@@ -5,8 +5,8 @@
 //! the sector of a device byte, `{nt}` as a mapping type, `{nr}` as the reason a bio ended, `{no}`
 //! as an operation, `{nd}` as a result, `{nk}` as a lock, `{nw}` as the reason of a cut, `{nl}` and
 //! `{nh}` its low and high half; `{na}` is all or none, `{np}` the end of the bio before, `{nf}` a
-//! point of faults, `{ne}` the name of an error, `{nq}` what becomes of a file after a
-//! chunk of it.
+//! point of faults, `{ne}` the name of an error, `{ni}` that of an invariant, `{nq}` what becomes
+//! of a file after a chunk of it.
 
 use super::step::Grain;
 use crate::block::bio::BioEnd;
@@ -151,7 +151,7 @@ rules! {
     /// An error was reported.
     ErrorReported = 41, Function, "file_check_and_advance_wb_err", "error {0} is reported once to this file";
     /// An invariant is broken.
-    InvariantBroken = 42, Function, "check", "invariant I{0} is broken at {1x}";
+    InvariantBroken = 42, Function, "check", "invariant {0i} is broken at {1x}";
     /// A gap before a write beyond EOF is zeroed.
     GapZeroed = 43, Function, "iomap_zero_range", "the write starts beyond EOF: [{0}, {1}) must read as zero";
     /// A mapping is skipped while zeroing.
@@ -426,6 +426,10 @@ fn push_arg(out: &mut String, spec: &str, args: [u64; 4]) {
         "f" => {
             let point = usize::try_from(value).ok().and_then(|at| FaultPoint::ALL.get(at));
             write!(out, "{}", point.map_or("?", |point| point.name()))
+        }
+        "i" => {
+            let number = u8::try_from(value).unwrap_or_default();
+            write!(out, "{}", crate::check::invariants::name(number))
         }
         "e" => {
             let errno = u8::try_from(value).ok().and_then(Errno::from_number);

@@ -7,6 +7,8 @@ use crate::behaviour::{DirtyTracking, WritePending};
 use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
 use crate::cache::mapping::Tag;
+use crate::check::invariants::END_BEHIND_START;
+use crate::check::mutant::Mutant;
 use crate::engine::Cx;
 use crate::errno::Errno;
 use crate::stops::StopPoint;
@@ -35,7 +37,10 @@ pub(super) async fn writeback_folio<E: Env>(
         return Ok(());
     };
     cx.reach(StopPoint::WbEofChecked, |_| whole).await;
-    cx.with(|world| world.start_writeback(id, end));
+    cx.with(|world| {
+        world.require(end > whole.start(), END_BEHIND_START, whole.start());
+        world.start_writeback(id, end);
+    });
     let mut submitted = Bytes::ZERO;
     let result = write_runs(cx, ctx, id, end, &mut submitted).await;
     if !submitted.is_zero() {
@@ -143,7 +148,8 @@ impl<E: Env> World<E> {
             return Eof::At(whole.end());
         }
         let args = [whole.start().get(), size.get(), 0, 0];
-        if whole.start() >= size {
+        let at_eof = whole.start() == size && self.mutant(Mutant::WritesAtEof);
+        if whole.start() >= size && !at_eof {
             if let Some(state) = self.state_mut(id) {
                 state.skipped = true;
             }

@@ -2,7 +2,7 @@
 
 use crate::session::{Run, Session};
 use folioscope_core::block::bio::{BioOp, BioState};
-use folioscope_core::check::invariants::{INVARIANTS, words};
+use folioscope_core::check::invariants::{INVARIANTS, name, words};
 use folioscope_core::counters::{Counter, Counters};
 use folioscope_core::scene::fixed::{grouped, size, times};
 use yew::{Html, classes, html};
@@ -146,7 +146,8 @@ fn lamp(session: &Session) -> Html {
         run.broken()
             .into_iter()
             .map(|(number, pos)| {
-                format!("{} I{number} at {pos:#x}: {}", session.label(at), words(number))
+                let (label, name) = (session.label(at), name(number));
+                format!("{label} {name} at {pos:#x}: {}", words(number))
             })
             .collect::<Vec<_>>()
     };

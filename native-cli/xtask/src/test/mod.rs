@@ -41,10 +41,14 @@ pub(crate) fn run() -> ExitCode {
     report.tests("small world, in release", &None, &mut release::small_world());
     report.tests("streams of operations, in release", &None, &mut release::streams());
     report.check("no trace in an untraced program", &None, release::untraced);
+    // Natively first: the same streams must leave the same traces there.
+    let native = release::fingerprint();
+    let streams = native.as_ref().err().map(|error| format!("{error:#}"));
     report.tests(
         "page's parts in Chromium",
-        &either(&bindgen, &browser),
+        &either(&streams, &either(&bindgen, &browser)),
         in_browser(&format!("cargo test {on_wasm}"))
+            .envs(native.iter().map(|hash| ("FOLIOSCOPE_STREAMS", hash)))
             .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", "wasm-bindgen-test-runner")
             .env("WASM_BINDGEN_TEST_TIMEOUT", "120"),
     );

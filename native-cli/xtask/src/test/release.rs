@@ -4,7 +4,7 @@
 //! Both keep the symbols of the release profile, so that the engine is built once for them.
 
 use crate::folders::target;
-use crate::program::{program, run};
+use crate::program::{output, program, run};
 use anyhow::{Context as _, Result, ensure};
 use std::path::Path;
 use std::process::Command;
@@ -29,6 +29,13 @@ pub(super) fn streams() -> Command {
     command.args(PROFILE).arg("folioscope-core");
     command.args("--test streams -- --ignored --nocapture".split(' '));
     command
+}
+
+/// What stands for the traces of some streams, as this machine makes them.
+pub(super) fn fingerprint() -> Result<String> {
+    let mut command = program("cargo run --quiet");
+    command.args(PROFILE).args(["folioscope-core", "--example", "fingerprint"]);
+    output(&mut command).context("the example `fingerprint` does not run")
 }
 
 /// Two programs, one with a trace and one without: each mark must stand in the one only.
