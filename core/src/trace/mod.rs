@@ -14,6 +14,7 @@ mod packed;
 mod place;
 mod rows;
 pub mod rule;
+pub mod series;
 pub mod sink;
 pub mod step;
 mod tally;
