@@ -236,6 +236,16 @@ switch! {
     }
 }
 
+switch! {
+    /// Whether somebody is said to wait for the bios of a direct read.
+    DirectReads {
+        /// No.
+        Plain = "plain",
+        /// Yes, as for those of a write (6.18).
+        Sync = "sync",
+    }
+}
+
 macro_rules! behaviours {
     ($($name:ident: $switch:ident,)*) => {
         /// One value for every switch.
@@ -291,6 +301,7 @@ behaviours! {
     folio_split: FolioSplit,
     insert_flush: InsertFlush,
     stripe_alignment: StripeAlignment,
+    direct_reads: DirectReads,
 }
 
 /// How a profile is known.
@@ -341,6 +352,7 @@ const LINUX_5_15: Behaviours = Behaviours {
     folio_split: FolioSplit::Uniform,
     insert_flush: InsertFlush::None,
     stripe_alignment: StripeAlignment::None,
+    direct_reads: DirectReads::Plain,
 };
 /// Of kernels before iomap: what the switches say, and no more.
 const LINUX_3_15: Behaviours =
@@ -366,6 +378,7 @@ const LINUX_6_18: Behaviours = Behaviours {
     readahead_rules: ReadaheadRules::WindowOrder,
     zero_flush: ZeroFlush::AfterFirstBlock,
     folio_split: FolioSplit::NonUniform,
+    direct_reads: DirectReads::Sync,
     ..LINUX_6_12
 };
 const LINUX_7_3: Behaviours = Behaviours {

@@ -76,6 +76,10 @@ counters! {
     BalanceDirtyCalls = "balance_dirty_calls",
     /// Cuts of bios by the limits of the queue.
     SplitBios = "split_bios",
+    /// Direct writes after which dirty cache stood in their range.
+    DirectCollisions = "dio_collisions",
+    /// Direct writes that went through the cache, as it could not be dropped or blocks were missing.
+    DirectFallbacks = "dio_fallbacks",
 }
 
 /// The value of every counter.

@@ -28,6 +28,7 @@ use core::pin::{Pin, pin};
 use core::task::{Context as PollContext, Poll, Waker};
 
 /// How a write is to be done.
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own in the kernel")]
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct WriteFlags {
     /// Return only when the bytes are durable (`RWF_DSYNC`).
@@ -36,6 +37,8 @@ pub struct WriteFlags {
     pub dontcache: bool,
     /// Fail rather than wait or read (`RWF_NOWAIT`).
     pub nowait: bool,
+    /// From the application's memory to the device, past the cache (`O_DIRECT`).
+    pub direct: bool,
 }
 
 /// How a read is to be done.
@@ -45,6 +48,18 @@ pub struct ReadFlags {
     pub dontcache: bool,
     /// Fail rather than wait; what is missing is sent for all the same (`RWF_NOWAIT`).
     pub nowait: bool,
+    /// From the device to the application's memory, past the cache (`O_DIRECT`).
+    pub direct: bool,
+}
+
+/// A direct write that nobody waits for yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Appended {
+    op: OpId,
+    /// Where it goes.
+    pub pos: Pos,
+    /// What became of it, if that is known.
+    pub result: Option<OpResult>,
 }
 
 /// The engine.
@@ -192,6 +207,11 @@ impl<E: Env> Engine<E> {
         flags: ReadFlags,
     ) -> OpResult {
         let len = dest.len();
+        if flags.direct {
+            let cx = self.begin(OpKind::PreadDirect, task, file, pos, len);
+            let result = crate::ops::direct::pread(&cx, file, pos, dest, flags).await;
+            return finish(&cx, result);
+        }
         let cx = self.begin(OpKind::Pread, task, file, pos, len);
         let result = crate::ops::read::pread(&cx, file, pos, dest, flags).await;
         finish(&cx, result)
@@ -205,9 +225,17 @@ impl<E: Env> Engine<E> {
         source: &mut dyn UserSource,
         flags: WriteFlags,
     ) -> OpResult {
-        let kind = if flags.dsync { OpKind::PwriteDsync } else { OpKind::Pwrite };
+        let kind = match (flags.direct, flags.dsync) {
+            (true, _) => OpKind::PwriteDirect,
+            (false, true) => OpKind::PwriteDsync,
+            (false, false) => OpKind::Pwrite,
+        };
         let cx = self.begin(kind, task, file, pos, source.len());
-        let mut result = crate::ops::write::pwrite(&cx, file, pos, source, flags).await;
+        let mut result = if flags.direct {
+            crate::ops::direct::pwrite(&cx, file, pos, source, flags).await
+        } else {
+            crate::ops::write::pwrite(&cx, file, pos, source, flags).await
+        };
         if let (true, Ok(written)) = (flags.dsync, result)
             && !written.is_zero()
         {
@@ -218,6 +246,44 @@ impl<E: Env> Engine<E> {
             let range = FileRange::between(pos, pos + written);
             crate::ops::sync::kick(&cx, file, range).await;
         }
+        finish(&cx, result)
+    }
+    /// Begins to write `source` past the cache, behind the end of the file and, in a zone, behind
+    /// what is in flight; does not wait for it (`io_submit` of an `O_APPEND` write).
+    pub async fn append_direct(
+        &self,
+        task: TaskId,
+        file: FileId,
+        source: &mut dyn UserSource,
+    ) -> Appended {
+        let pos = self.size(file);
+        let cx = self.begin(OpKind::AppendDirect, task, file, pos, source.len());
+        let op = cx.caller.op.expect("operations have a number");
+        let (pos, done) = crate::ops::direct::append(&cx, file, source).await;
+        Appended { op, pos, result: done.map(|result| finish(&cx, result)) }
+    }
+    /// Waits for what [`Self::append_direct`] began (`io_getevents`); its result.
+    pub async fn wait_direct(&self, task: TaskId, appended: Appended) -> OpResult {
+        let Appended { op, result, .. } = appended;
+        if let Some(result) = result {
+            return result;
+        }
+        let caller = Caller { task, op: None, context: Context::Task };
+        let cx = Cx { engine: self, caller };
+        OpResult(cx.wait(|world| world.take_queued(op)).await)
+    }
+    /// Gives `len` bytes at `to` of `dst` the blocks of those at `from` of `src`, of another file or
+    /// the same (`FICLONERANGE`); up to EOF of the source if `len` is zero. Writes to either get new
+    /// blocks from then on.
+    pub async fn reflink(
+        &self,
+        task: TaskId,
+        (src, from): (FileId, Pos),
+        (dst, to): (FileId, Pos),
+        len: Bytes,
+    ) -> OpResult {
+        let cx = self.begin(OpKind::Reflink, task, dst, to, len);
+        let result = crate::ops::reflink::reflink(&cx, (src, from), (dst, to), len).await;
         finish(&cx, result)
     }
     /// Takes advice about a range of a file.

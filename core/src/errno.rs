@@ -7,6 +7,8 @@ use core::fmt;
 pub enum Errno {
     /// Would have to wait.
     Again,
+    /// Somebody uses it.
+    Busy,
     /// User memory cannot be read or written.
     Fault,
     /// The file would be larger than any may be.
@@ -21,12 +23,15 @@ pub enum Errno {
     NoSpc,
     /// No such place: a seek at or beyond EOF, or no data behind.
     NxIo,
+    /// The file cannot do that.
+    OpNotSupp,
 }
 
 impl Errno {
     /// Every error.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Again,
+        Self::Busy,
         Self::Fault,
         Self::FBig,
         Self::Inval,
@@ -34,6 +39,7 @@ impl Errno {
         Self::NoMem,
         Self::NoSpc,
         Self::NxIo,
+        Self::OpNotSupp,
     ];
     /// The error with this number.
     pub fn from_number(number: u8) -> Option<Self> {
@@ -46,16 +52,19 @@ impl Errno {
             Self::NxIo => 6,
             Self::Again => 11,
             Self::NoMem => 12,
+            Self::Busy => 16,
             Self::Fault => 14,
             Self::Inval => 22,
             Self::FBig => 27,
             Self::NoSpc => 28,
+            Self::OpNotSupp => 95,
         }
     }
     /// The name, such as `EIO`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Again => "EAGAIN",
+            Self::Busy => "EBUSY",
             Self::Fault => "EFAULT",
             Self::FBig => "EFBIG",
             Self::Inval => "EINVAL",
@@ -63,6 +72,7 @@ impl Errno {
             Self::NoMem => "ENOMEM",
             Self::NoSpc => "ENOSPC",
             Self::NxIo => "ENXIO",
+            Self::OpNotSupp => "EOPNOTSUPP",
         }
     }
 }

@@ -3,7 +3,9 @@
 //! Page, block and largest folio are parameters, so that exhaustive tests can run with 16-byte
 //! blocks and a page can show 64 KiB pages.
 
-use crate::units::{BlockNo, Blocks, Bytes, FileRange, Offset, Order, PageIndex, Pages, Pos};
+use crate::units::{
+    BlockNo, Blocks, Bytes, FileRange, Offset, Order, PageIndex, Pages, Pos, SECTOR_SIZE,
+};
 use thiserror::Error;
 
 /// Largest page-cache order (`MAX_PAGECACHE_ORDER` with the tree's split limit).
@@ -97,6 +99,12 @@ impl Geometry {
     /// Bytes of a block.
     pub const fn block_size(self) -> Bytes {
         Bytes::new(1 << self.block_shift)
+    }
+    /// Bytes of a sector of the device (`bdev_logical_block_size`): 512, or a block where that is
+    /// smaller, as only tests have it.
+    pub const fn sector_size(self) -> Bytes {
+        let block = self.block_size().get();
+        Bytes::new(if block < SECTOR_SIZE { block } else { SECTOR_SIZE })
     }
     /// Smallest folio order: above zero only where a block is larger than a page.
     pub const fn min_order(self) -> Order {

@@ -39,6 +39,10 @@ pub enum StopPoint {
     WbFolioDone,
     /// The ioend with this range was sent.
     AfterWritebackSubmit,
+    /// A direct write has dropped the cache of its range and sent its bios.
+    DirectSubmitted,
+    /// A failed write has found cached data in what it reserved, and not looked for its end.
+    ReleaseDataFound,
 }
 
 /// A place to hold a task at.

@@ -23,6 +23,7 @@ use crate::fs::{Fork, Provider, SpaceAllocator};
 use crate::geometry::Geometry;
 use crate::iomap::Iomap;
 use crate::locks::RwSem;
+use crate::ops::direct::Dio;
 use crate::ops::mmap::MemoryMap;
 use crate::ops::readahead::{ReadaheadLimits, Window};
 use crate::ops::{OpKind, OpResult};
@@ -101,6 +102,10 @@ pub struct Inode {
     pub(crate) errors: u32,
     pub(crate) last_error: Errno,
     pub(crate) reported: u32,
+    /// The last error that nobody who waited for writeback was told (`AS_EIO`, `AS_ENOSPC`).
+    pub(crate) untold: Option<Errno>,
+    /// Direct reads and writes in flight (`i_dio_count`).
+    pub(crate) direct: u32,
     /// When it last went from clean to dirty.
     pub(crate) dirtied: Option<u64>,
     pub(crate) window: Window,
@@ -124,6 +129,8 @@ pub(crate) enum Purpose {
     SyncRead,
     /// Writes dirty ranges of folios.
     Ioend,
+    /// A piece of the direct read or write that this operation is.
+    Direct(OpId),
 }
 
 /// A bio with what the engine knows of it.
@@ -194,6 +201,8 @@ pub struct World<E: Env> {
     pub(crate) lru: Lru,
     /// Bios whose completion waits for the worker of their file.
     pub(crate) deferred: Vec<BioId>,
+    /// Direct reads and writes under way.
+    pub(crate) dios: BTreeMap<OpId, Dio>,
     pub(crate) at_submit: Option<AtSubmit<E::Frames>>,
     /// A broken invariant is counted and shown and stops nothing, whatever the build.
     pub(crate) keep_going: bool,
@@ -230,6 +239,7 @@ impl<E: Env> World<E> {
             folio_policy: FolioPolicy::Kernel,
             lru: Lru::default(),
             deferred: Vec::new(),
+            dios: BTreeMap::new(),
             at_submit: None,
             keep_going: false,
             sink,
@@ -312,6 +322,15 @@ impl<E: Env> World<E> {
     pub(crate) fn set_disk_size(&mut self, id: FileId, size: Pos) {
         let old = core::mem::replace(&mut self.file_mut(id).disk_size, size);
         self.note(DeltaKind::FileDiskSize, id.get(), 0, old.get(), size.get());
+    }
+    pub(crate) fn set_direct(&mut self, id: FileId, count: u32) {
+        let old = core::mem::replace(&mut self.file_mut(id).direct, count);
+        self.note(DeltaKind::FileDirect, id.get(), 0, u64::from(old), u64::from(count));
+    }
+    pub(crate) fn set_zone_pointer(&mut self, id: FileId, pointer: Pos) {
+        let Provider::Zone(zone) = &mut self.file_mut(id).provider else { return };
+        let old = zone.move_pointer(pointer);
+        self.note(DeltaKind::ZonePointer, id.get(), 0, old.get(), pointer.get());
     }
     pub(crate) fn set_flags(&mut self, id: FolioId, flags: FolioFlags) {
         let folio = self.folios.at_mut(id);
@@ -409,6 +428,8 @@ impl<E: Env> World<E> {
             errors: 0,
             last_error: Errno::Io,
             reported: 0,
+            untold: None,
+            direct: 0,
             dirtied: None,
             window: Window::default(),
             memory_map: MemoryMap::default(),
@@ -420,6 +441,8 @@ impl<E: Env> World<E> {
         self.note(DeltaKind::FileOpen, id.get(), 0, 0, 1);
         self.set_size(id, size);
         self.set_disk_size(id, size);
+        let pointer = self.file(id).provider.zone_pointer().get();
+        self.note(DeltaKind::ZonePointer, id.get(), 0, 0, pointer);
         let geometry = self.geometry();
         drop(self.file_mut(id).provider.take_changes());
         for (fork, extent) in self.file(id).provider.forks(geometry) {

@@ -143,6 +143,8 @@ pub struct BioHead {
     pub meta: bool,
     /// It begins at a boundary of the file system.
     pub boundary: bool,
+    /// Its memory is the application's, no folio is in it.
+    pub direct: bool,
     /// Whose file.
     pub file: FileId,
 }
@@ -160,6 +162,7 @@ impl BioHead {
             dontcache: false,
             meta: false,
             boundary: false,
+            direct: false,
             file,
         }
     }
@@ -174,6 +177,7 @@ impl BioHead {
             | u64::from(self.dontcache) << 7
             | u64::from(self.meta) << 8
             | u64::from(self.boundary) << 9
+            | u64::from(self.direct) << 12
             | u64::from(self.file.get()) << 32
     }
     /// From a word; none for 0.
@@ -189,6 +193,7 @@ impl BioHead {
             dontcache: bit(7),
             meta: bit(8),
             boundary: bit(9),
+            direct: bit(12),
             file: FileId::new((word >> 32) as u32),
         })
     }

@@ -116,6 +116,13 @@ impl<E: Env> World<E> {
         }
         Ok(())
     }
+    /// Gives a bio the application's memory, for the bytes of the file from `pos` on.
+    pub(crate) fn fill_bio(&mut self, id: BioId, pos: Pos, len: Bytes, vecs: Vec<BioVec>) {
+        let bio = &mut self.bio_mut(id).bio;
+        (bio.pos, bio.len, bio.vecs) = (pos, len, vecs);
+        self.note(DeltaKind::BioPos, id.get(), 0, 0, pos.get());
+        self.note(DeltaKind::BioLen, id.get(), 0, 0, len.get());
+    }
     pub(crate) fn set_io_size(&mut self, id: BioId, size: Bytes) {
         let old = core::mem::replace(&mut self.bio_mut(id).bio.io_size, size);
         self.note(DeltaKind::BioIoSize, id.get(), 0, old.get(), size.get());
@@ -289,6 +296,7 @@ impl<E: Env> World<E> {
         self.step(Rule::BioCompleted, [u64::from(id.get()), len.get(), error, 0]);
         match purpose {
             Purpose::SyncRead => {}
+            Purpose::Direct(op) => self.direct_bio_ended(op, result),
             Purpose::ReadFolio => {
                 for seg in &segs {
                     if result.is_ok() {

@@ -58,6 +58,10 @@ impl FrameAllocator {
         self.next = pfn + order.pages() + gap;
         pfn
     }
+    /// A page of the application's memory: in no file's script.
+    pub fn allocate_user(&mut self) -> Pfn {
+        self.allocate(FileId::new(u32::MAX), PageIndex::ZERO, Order::ZERO)
+    }
     /// Takes frames back.
     pub fn release(&mut self, pfn: Pfn, order: Order) {
         let scripted = self.bases.last().is_some_and(|last| pfn <= *last);

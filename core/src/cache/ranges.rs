@@ -74,7 +74,7 @@ impl<E: Env> World<E> {
         }
     }
     /// Whether the bytes at `pos` are valid in the cache.
-    fn is_cached_valid(&self, file: FileId, pos: Pos) -> bool {
+    pub(crate) fn is_cached_valid(&self, file: FileId, pos: Pos) -> bool {
         let geometry = self.geometry();
         let Some(id) = self.file(file).mapping.find(geometry.page_floor(pos)) else { return false };
         let block: BlockNo = geometry.block_floor(Offset::ZERO + pos.since(self.folio_pos(id)));

@@ -50,6 +50,8 @@ impl<E: Env> World<E> {
             out.put(DeltaKind::FileOpen, id, 0, 1);
             out.put(DeltaKind::FileSize, id, 0, inode.size.get());
             out.put(DeltaKind::FileDiskSize, id, 0, inode.disk_size.get());
+            out.put(DeltaKind::FileDirect, id, 0, u64::from(inode.direct));
+            out.put(DeltaKind::ZonePointer, id, 0, inode.provider.zone_pointer().get());
             for (fork, extent) in inode.provider.forks(self.geometry()) {
                 for (kind, block, word) in extent_words(self.geometry(), fork, &extent) {
                     out.put(kind, id, block, word);

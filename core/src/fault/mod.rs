@@ -29,11 +29,13 @@ pub enum FaultPoint {
     AllocBio,
     /// A write asks whether too much is dirty: it would have to sleep.
     Throttle,
+    /// A direct write drops a folio from the cache.
+    InvalidateFolio,
 }
 
 impl FaultPoint {
     /// Every point, in the order of its code.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::ReserveBlock,
         Self::MapBlocks,
         Self::AllocIoend,
@@ -42,6 +44,7 @@ impl FaultPoint {
         Self::AllocState,
         Self::AllocBio,
         Self::Throttle,
+        Self::InvalidateFolio,
     ];
     /// The code in a step.
     pub const fn code(self) -> u64 {
@@ -58,6 +61,7 @@ impl FaultPoint {
             Self::AllocState => "alloc_state",
             Self::AllocBio => "alloc_bio",
             Self::Throttle => "throttle",
+            Self::InvalidateFolio => "invalidate_folio",
         }
     }
 }

@@ -1,7 +1,9 @@
 //! The CoW fork of a file with shared blocks: where their new copies go until writeback has put
 //! them there (`xfs_reflink.c`).
 
+use super::SpaceAllocator;
 use super::extent_map::ExtentMap;
+use crate::errno::Errno;
 use crate::geometry::Geometry;
 use crate::iomap::{Iomap, MapType, Mapping};
 use crate::units::{Blocks, Bytes, DevAddr, FileRange, Pos};
@@ -27,6 +29,10 @@ impl CowFork {
     /// A fork without extents, of a file that shares nothing yet.
     pub const fn new(geometry: Geometry, hint: Bytes) -> Self {
         Self { geometry, fork: ExtentMap::new(geometry), shared: ExtentMap::new(geometry), hint }
+    }
+    /// Whether anything is shared, or has a new place in the fork.
+    pub fn is_in_use(&self) -> bool {
+        self.shared.iter().next().is_some() || self.fork.iter().next().is_some()
     }
     /// Says how large the aligned pieces are.
     pub const fn set_hint(&mut self, hint: Bytes) {
@@ -86,6 +92,37 @@ impl CowFork {
         let found = self.covering(pos).expect("reserved just now");
         let iomap = Iomap { new: true, ..found.cut_to(reserved) };
         Some(Self::found(iomap, &data, pos))
+    }
+    /// The mapping for a direct write of the blocks `asked`, where the data fork has `data`: shared
+    /// ones have a place in the fork, which counts as written from now on
+    /// (`xfs_reflink_allocate_cow`).
+    pub fn begin_direct(
+        &mut self,
+        asked: FileRange,
+        data: &Iomap,
+        space: &mut SpaceAllocator,
+    ) -> Result<Mapping, Errno> {
+        let pos = asked.start();
+        if self.covering(pos).is_none() {
+            let part = self.shared.lookup(pos, asked.end());
+            let data = data.cut_to(asked.intersect(part.range));
+            if part.kind == MapType::Hole {
+                return Ok(Mapping { iomap: data, srcmap: None });
+            }
+            self.reserve(data.range);
+        }
+        let found = self.covering(pos).expect("reserved just now, or there");
+        if found.kind == MapType::Delalloc {
+            let addr = space.allocate(found.range.len()).inspect_err(|_| {
+                self.fork.clear(found.range);
+            })?;
+            self.fork.set(found.range, MapType::Unwritten, Some(addr));
+        }
+        let found = self.covering(pos).expect("it has a place now");
+        let part = asked.intersect(found.range);
+        self.fork.convert(part);
+        let iomap = Iomap { kind: MapType::Mapped, shared: true, ..found.cut_to(part) };
+        Ok(Mapping { iomap, srcmap: Some(data.cut_to(part)) })
     }
     /// The pair of a new place and the old bytes; beside a hole the new place ends where data
     /// begin.

@@ -244,6 +244,53 @@ impl Extents {
         let cookie = self.map.cookie();
         own(Iomap { new: true, ..Iomap::plain(part, MapType::Delalloc, None, cookie) })
     }
+    /// As many blocks of `part` as there is space for.
+    fn affordable(&self, part: FileRange, space: &SpaceAllocator) -> Result<FileRange, Errno> {
+        let Some(left) = space.left().filter(|left| *left < part.len()) else { return Ok(part) };
+        let end = self.geometry.round_down_block(part.start() + left);
+        let part = FileRange::between(part.start(), end);
+        if part.is_empty() { Err(Errno::NoSpc) } else { Ok(part) }
+    }
+    /// A mapping for a direct write: blocks that it lacks are given at once, as unwritten ones
+    /// (`xfs_direct_write_iomap_begin`); shared ones are written in the CoW fork.
+    pub fn begin_direct(
+        &mut self,
+        range: FileRange,
+        size: Pos,
+        space: &mut SpaceAllocator,
+    ) -> Result<Mapping, Errno> {
+        let found = self.map.lookup(range.start(), range.end());
+        if let Some(inline) = &self.inline {
+            let cookie = self.map.cookie();
+            return Ok(Mapping {
+                iomap: inline.begin(range, Intent::Write, size, cookie),
+                srcmap: None,
+            });
+        }
+        let asked = self.geometry.block_range(range).intersect(found.range);
+        let lacks = matches!(found.kind, MapType::Hole | MapType::Delalloc);
+        if let Some(cow) = &mut self.cow
+            && (!lacks || !cow.around(asked.start()).is_empty())
+        {
+            let mapping = cow.begin_direct(asked, &found, space)?;
+            return Ok(self.with_cookies(mapping));
+        }
+        if !lacks {
+            return Ok(Mapping { iomap: found, srcmap: None });
+        }
+        let most = asked.start() + self.geometry.pages_bytes(MAX_RESERVED);
+        let part = FileRange::between(asked.start(), asked.end().min(most));
+        let (part, addr) = if found.kind == MapType::Delalloc {
+            (part, space.allocate_promised(part.len()))
+        } else {
+            let part = self.affordable(part, space)?;
+            (part, space.allocate(part.len())?)
+        };
+        self.map.set(part, MapType::Unwritten, Some(addr));
+        let cookie = self.map.cookie();
+        let iomap = Iomap::plain(part, MapType::Unwritten, Some(addr), cookie);
+        Ok(Mapping { iomap: Iomap { new: true, ..iomap }, srcmap: None })
+    }
     /// Gives a mapping what says whether it still holds: the CoW fork's changes count only where
     /// the mapping came from it (`xfs_iomap_inode_sequence`).
     fn with_cookies(&self, mapping: Mapping) -> Mapping {

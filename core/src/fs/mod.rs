@@ -19,7 +19,7 @@ pub mod space;
 pub mod zonefs;
 
 use blockdev::BlockDev;
-use cow::GivenUp;
+use cow::{CowFork, GivenUp};
 use extent_map::{Extent, ExtentChange, ExtentMap};
 use extents::Extents;
 use indirect::Indirect;
@@ -50,6 +50,12 @@ impl SpaceAllocator {
         let at = self.next;
         self.next += len;
         Ok(at)
+    }
+    /// Space for `len` bytes that were promised: it is there.
+    pub(crate) fn allocate_promised(&mut self, len: Bytes) -> DevAddr {
+        let at = self.next;
+        self.next += len;
+        at
     }
     /// How much is left, where there is a limit.
     pub(crate) const fn left(&self) -> Option<Bytes> {
@@ -139,8 +145,23 @@ impl Provider {
         let own = |iomap| Mapping { iomap, srcmap: None };
         match self {
             Self::BlockDev(fs) => fs.begin(range).map(own),
+            Self::Extents(fs) if intent == Intent::DirectWrite => {
+                fs.begin_direct(range, size, space)
+            }
             Self::Extents(fs) => space::begin_within(fs, range, intent, size, space.left()),
-            Self::Indirect(fs) => fs.begin(range, intent, space).map(own),
+            Self::Indirect(fs) => {
+                // Holes inside EOF are not filled past the cache (`ext2_iomap_begin`).
+                let inside = intent == Intent::DirectWrite && range.start() < size;
+                let intent = match intent {
+                    Intent::DirectWrite if inside => Intent::Read,
+                    Intent::DirectWrite => Intent::Write,
+                    Intent::Read | Intent::Write | Intent::Zero | Intent::Unshare => intent,
+                };
+                fs.begin(range, intent, space).map(own)
+            }
+            Self::Zone(fs) if intent == Intent::DirectWrite => {
+                Ok(own(fs.begin_direct(range, size)))
+            }
             Self::Zone(fs) => Ok(own(fs.begin(range, size))),
             Self::Scripted(fs) => fs.begin(range, intent),
             Self::Memory => Ok(own(hole(range))),
@@ -224,6 +245,45 @@ impl Provider {
     /// The part of a buffered write that the file system takes.
     pub fn writable(&self, range: FileRange) -> Result<FileRange, Errno> {
         if let Self::Zone(fs) = self { fs.writable(range) } else { Ok(range) }
+    }
+    /// Where the next write to its zone goes; the start of a file that is no sequential zone.
+    pub fn zone_pointer(&self) -> Pos {
+        if let Self::Zone(fs) = self { fs.pointer().unwrap_or(Pos::ZERO) } else { Pos::ZERO }
+    }
+    /// Whether what a direct write cannot do goes through the cache and is written at once
+    /// (`direct_write_fallback`).
+    pub const fn writes_fallback_back(&self) -> bool {
+        matches!(self, Self::BlockDev(_) | Self::Indirect(_))
+    }
+    /// Whether bytes of the file live with the inode.
+    pub fn has_inline(&self) -> bool {
+        self.of_extents().and_then(Extents::inline).is_some()
+    }
+    /// Whether a direct write over a hole goes through the cache.
+    pub const fn falls_back_over_holes(&self) -> bool {
+        matches!(self, Self::Indirect(_))
+    }
+    /// Whether its blocks can be those of another file, too.
+    pub fn can_share(&self) -> bool {
+        self.of_extents().is_some_and(|fs| fs.inline().is_none())
+    }
+    /// Blocks are shared from now on; those of a range without any lie at `addr`.
+    pub fn share(&mut self, range: FileRange, addr: Option<DevAddr>) {
+        let Some(fs) = self.of_extents_mut() else { return };
+        if addr.is_some() {
+            fs.map_mut().set(range, MapType::Mapped, addr);
+        }
+        fs.set_shared(range, true);
+    }
+    /// Blocks are the file's own again.
+    pub fn share_no_longer(&mut self, range: FileRange) {
+        if let Some(fs) = self.of_extents_mut() {
+            fs.set_shared(range, false);
+        }
+    }
+    /// Whether any block of the file has a copy elsewhere, or is to get one (`xfs_is_cow_inode`).
+    pub fn is_shared(&self) -> bool {
+        self.of_extents().and_then(Extents::cow).is_some_and(CowFork::is_in_use)
     }
     /// The caller is done with a mapping of which it used `[start, used)`; gives back what a write
     /// reserved in vain (`iomap_end`). `dirty` tells whether a block has dirty cache.
@@ -359,6 +419,10 @@ impl Provider {
     /// Whether a buffered write has the inode lock alone: not of a device (`blkdev_write_iter`).
     pub const fn locks_writes(&self) -> bool {
         !matches!(self, Self::BlockDev(_))
+    }
+    /// Whether direct writes of whole blocks share the inode lock, as in XFS.
+    pub const fn shares_direct(&self) -> bool {
+        matches!(self, Self::Extents(_) | Self::Scripted(_))
     }
     /// Whether a buffered read shares the inode lock, as in XFS and zonefs.
     pub const fn locks_reads(&self) -> bool {

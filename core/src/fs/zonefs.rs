@@ -10,16 +10,57 @@ pub struct Zone {
     start: DevAddr,
     capacity: Bytes,
     sequential: bool,
+    /// Where the next write must begin (`z_wpoffset`): behind all that was written or is in flight.
+    pointer: Pos,
 }
 
 impl Zone {
     /// A zone that must be written in order, from its start to its capacity.
     pub const fn sequential(start: DevAddr, capacity: Bytes) -> Self {
-        Self { start, capacity, sequential: true }
+        Self { start, capacity, sequential: true, pointer: Pos::ZERO }
     }
     /// A zone whose blocks can be written in any order; its file is as long as the zone.
     pub const fn conventional(start: DevAddr, capacity: Bytes) -> Self {
-        Self { start, capacity, sequential: false }
+        Self { start, capacity, sequential: false, pointer: Pos::ZERO }
+    }
+    /// The same zone, written up to `pointer`.
+    #[must_use]
+    pub const fn written_to(self, pointer: Pos) -> Self {
+        Self { pointer, ..self }
+    }
+    /// Where the next write must begin; none in a zone that is written in any order.
+    pub const fn pointer(&self) -> Option<Pos> {
+        if self.sequential { Some(self.pointer) } else { None }
+    }
+    /// Moves the write pointer; where it was.
+    pub(crate) const fn move_pointer(&mut self, pointer: Pos) -> Pos {
+        core::mem::replace(&mut self.pointer, pointer)
+    }
+    /// The part of a direct write that can be done: what begins at the write pointer, in whole
+    /// blocks (`zonefs_write_checks`, `zonefs_file_dio_write`).
+    pub fn directly_writable(&self, range: FileRange, block: Bytes) -> Result<FileRange, Errno> {
+        let capacity = FileRange::between(Pos::ZERO, Pos::ZERO + self.capacity);
+        if range.start() >= capacity.end() {
+            return Err(Errno::FBig);
+        }
+        let range = range.intersect(capacity);
+        let whole = |at: u64| at.is_multiple_of(block.get());
+        let follows = self.pointer().is_none_or(|pointer| range.start() == pointer);
+        if whole(range.start().get()) && whole(range.len().get()) && follows {
+            Ok(range)
+        } else {
+            Err(Errno::Inval)
+        }
+    }
+    /// A mapping for a direct write: what lies behind EOF holds nothing yet
+    /// (`zonefs_write_iomap_begin`).
+    pub fn begin_direct(&self, range: FileRange, size: Pos) -> Iomap {
+        let whole = self.whole();
+        if range.start() < size {
+            return whole.cut_to(FileRange::between(Pos::ZERO, size));
+        }
+        let rest = FileRange::between(size, whole.range.end());
+        Iomap { kind: MapType::Unwritten, ..whole.cut_to(rest) }
     }
     /// The part of a buffered write that can be done: none in a sequential zone, which takes direct
     /// writes alone, and nothing beyond the capacity (`zonefs_write_checks`).

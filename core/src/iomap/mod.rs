@@ -105,6 +105,8 @@ pub enum Intent {
     Read,
     /// To write through the cache.
     Write,
+    /// To write past the cache: blocks are given at once.
+    DirectWrite,
     /// To zero through the cache.
     Zero,
     /// To write shared blocks anew, with the bytes that they have.

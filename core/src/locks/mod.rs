@@ -139,7 +139,6 @@ impl RwSem {
         Some(self.entries.remove(at).1)
     }
     /// An exclusive holder shares from now on.
-    #[allow(dead_code, reason = "direct writes take the lock alone, look, and share it then")]
     pub(crate) fn downgrade(&mut self, owner: Owner) {
         for (other, of) in &mut self.entries {
             if *other == owner && of.ticket.is_none() {

@@ -58,7 +58,6 @@ impl<E: Env> Cx<'_, E> {
 
 impl<E: Env> Held<'_, E> {
     /// Shares the lock from now on (`downgrade_write`).
-    #[allow(dead_code, reason = "direct writes take the lock alone, look, and share it then")]
     pub(crate) fn downgrade(&self) {
         let Self { cx, file, lock } = self;
         let granted = cx.with(|world| world.downgrade_lock(*file, *lock));
@@ -127,7 +126,6 @@ impl<E: Env> World<E> {
         self.note_lock(file, lock, owner, (of.pack(), 0));
         !self.sem(file, lock).is_idle() && self.grant_lock(file, lock)
     }
-    #[allow(dead_code, reason = "direct writes take the lock alone, look, and share it then")]
     fn downgrade_lock(&mut self, file: FileId, lock: Lock) -> bool {
         let owner = self.owner();
         let Some(of) = self.sem(file, lock).use_of(owner) else { return false };

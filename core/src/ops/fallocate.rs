@@ -1,6 +1,7 @@
 //! Space of a file without its bytes: allocated ahead, punched out, taken out of the middle or put
 //! in (`xfs_file_fallocate`).
 
+use super::direct::wait_for_all;
 use super::invalidate::drop_range;
 use super::sync::write_and_wait;
 use super::truncate::resize;
@@ -90,6 +91,7 @@ async fn reshape<E: Env>(
     if range.end() > cx.with(|world| world.geometry().max_file()) {
         return Err(Errno::FBig);
     }
+    wait_for_all(cx, file).await;
     let target = Target { file, range, manner };
     match mode {
         FallocMode::Allocate => {
@@ -146,6 +148,7 @@ fn preallocate<E: Env>(cx: &Cx<'_, E>, target: Target) -> Result<(), Errno> {
 /// Frees the whole blocks of the range and zeroes its edges (`xfs_free_file_space`).
 async fn punch<E: Env>(cx: &Cx<'_, E>, target: Target) -> Result<(), Errno> {
     let Target { file, range, manner } = target;
+    cx.with(|world| world.require_no_direct(file, range.start()));
     let inner = cx.with(|world| {
         let geometry = world.geometry();
         let start = geometry.round_up_block(range.start());
@@ -258,7 +261,7 @@ async fn prepare_shift<E: Env>(cx: &Cx<'_, E>, file: FileId, from: Pos) -> Resul
 
 impl<E: Env> World<E> {
     /// A range grown to whole pages, or blocks where these are larger.
-    fn round_out(&self, range: FileRange) -> FileRange {
+    pub(super) fn round_out(&self, range: FileRange) -> FileRange {
         let geometry = self.geometry();
         let unit = geometry.page_size().max(geometry.block_size()).get();
         let start = range.start().get() / unit * unit;

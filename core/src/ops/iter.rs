@@ -102,6 +102,28 @@ impl<E: Env> World<E> {
         }
         got
     }
+    /// The first block with valid cache in what a failed write gives back, if there is one
+    /// (`iomap_write_delalloc_release`).
+    pub(super) fn release_finds(
+        &self,
+        file: FileId,
+        mapping: &Mapping,
+        asked: FileRange,
+        used: Pos,
+    ) -> Option<FileRange> {
+        let (geometry, iomap) = (self.geometry(), &mapping.iomap);
+        let block = geometry.block_size();
+        let end = asked.start() + mapping.left(asked.start(), asked.len());
+        let fresh = iomap.kind == MapType::Delalloc && iomap.new && used < end;
+        let mut at = geometry.round_down_block(used);
+        while fresh && at < end {
+            if self.is_cached_valid(file, at) {
+                return Some(FileRange::between(at, at + block));
+            }
+            at += block;
+        }
+        None
+    }
     /// Tells the file system how far a mapping was used, of what it could be used for
     /// (`iomap_iter`, which calls `iomap_end`).
     pub(super) fn end_mapping(

@@ -1,6 +1,7 @@
 //! Operations: what an application asks of the engine, each as a straight line like in the kernel.
 
 pub mod advise;
+pub(crate) mod direct;
 pub mod fallocate;
 mod fill;
 mod fill_window;
@@ -13,6 +14,7 @@ pub mod mmap;
 mod ondemand;
 pub(crate) mod read;
 pub mod readahead;
+pub(crate) mod reflink;
 pub mod sync;
 mod throttle;
 mod touch;
@@ -85,11 +87,19 @@ pub enum OpKind {
     SeekHole,
     /// Give shared blocks own copies.
     Unshare,
+    /// Read past the cache (`O_DIRECT`).
+    PreadDirect,
+    /// Write past the cache (`O_DIRECT`).
+    PwriteDirect,
+    /// Write past the cache behind all that was written, and do not wait.
+    AppendDirect,
+    /// Give a range the blocks of another file (`FICLONERANGE`).
+    Reflink,
 }
 
 impl OpKind {
     /// Every kind, in the order of its code.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 32] = [
         Self::Pread,
         Self::Pwrite,
         Self::PwriteDsync,
@@ -118,6 +128,10 @@ impl OpKind {
         Self::SeekData,
         Self::SeekHole,
         Self::Unshare,
+        Self::PreadDirect,
+        Self::PwriteDirect,
+        Self::AppendDirect,
+        Self::Reflink,
     ];
     /// The code in deltas; never 0.
     pub const fn code(self) -> u64 {
@@ -152,7 +166,11 @@ impl OpKind {
             | Self::Insert
             | Self::SeekData
             | Self::SeekHole
-            | Self::Unshare => true,
+            | Self::Unshare
+            | Self::PreadDirect
+            | Self::PwriteDirect
+            | Self::AppendDirect
+            | Self::Reflink => true,
             Self::Fsync | Self::Fdatasync | Self::Syncfs | Self::Writeback | Self::Reclaim => false,
         }
     }
@@ -187,6 +205,10 @@ impl OpKind {
             Self::SeekData => "lseek (SEEK_DATA)",
             Self::SeekHole => "lseek (SEEK_HOLE)",
             Self::Unshare => "fallocate (unshare)",
+            Self::PreadDirect => "pread (direct)",
+            Self::PwriteDirect => "pwrite (direct)",
+            Self::AppendDirect => "append (direct)",
+            Self::Reflink => "reflink",
         }
     }
 }

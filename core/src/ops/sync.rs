@@ -198,6 +198,7 @@ impl<E: Env> World<E> {
     /// Tells an open file once of an error that writeback met (`file_check_and_advance_wb_err`).
     fn report_error(&mut self, file: FileId) -> Result<(), Errno> {
         let inode = self.file_mut(file);
+        inode.untold = None;
         if inode.errors == inode.reported {
             return Ok(());
         }

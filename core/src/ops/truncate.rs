@@ -1,6 +1,7 @@
 //! A new size for a file (`xfs_setattr_size`), and what moving EOF means for pages that are mapped
 //! (`pagecache_isize_extended`).
 
+use super::direct::wait_for_all;
 use super::invalidate::drop_range;
 use super::sync::write_and_wait;
 use super::write::lock_folio;
@@ -33,6 +34,7 @@ pub(super) async fn resize<E: Env>(cx: &Cx<'_, E>, file: FileId, new: Pos) -> Re
     if new > cx.with(|world| world.geometry().max_file()) {
         return Err(Errno::FBig);
     }
+    wait_for_all(cx, file).await;
     let old = cx.with(|world| world.file(file).size);
     let zeroed = if new > old {
         zero_range(cx, file, FileRange::between(old, new)).await?
@@ -41,6 +43,7 @@ pub(super) async fn resize<E: Env>(cx: &Cx<'_, E>, file: FileId, new: Pos) -> Re
     };
     if new != old {
         cx.with(|world| {
+            world.require_no_direct(file, new);
             world.set_size(file, new);
             world.step(Rule::SizeMoved, [old.get(), new.get(), 0, 0]);
         });

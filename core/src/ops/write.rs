@@ -124,6 +124,14 @@ async fn end_write_mapping<E: Env>(
     } else {
         None
     };
+    let found = if held.is_some() && cx.engine.stops.any() {
+        cx.with(|world| world.release_finds(file, mapping, asked, used))
+    } else {
+        None
+    };
+    if let Some(found) = found {
+        cx.reach(StopPoint::ReleaseDataFound, |_| found).await;
+    }
     cx.with(|world| world.end_mapping(file, mapping, asked, used));
     drop(held);
 }

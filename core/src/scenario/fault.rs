@@ -35,7 +35,7 @@ pub struct ScenarioFault {
 }
 
 /// The names, and for each the fields that it may have besides `op`, `until_op`, `nth`, `times`.
-const NAMES: [(&str, &[&str]); 14] = [
+const NAMES: [(&str, &[&str]); 15] = [
     ("copy_from_user", &["copied"]),
     ("fault_in", &["copied"]),
     ("reserve_block", &["file", "file_off", "err"]),
@@ -45,6 +45,7 @@ const NAMES: [(&str, &[&str]); 14] = [
     ("alloc_state", &["file", "file_off", "err"]),
     ("alloc_bio", &["file", "file_off", "err"]),
     ("convert_unwritten", &["file", "file_off", "err"]),
+    ("invalidate_folio", &["file", "file_off", "err"]),
     ("submit", &["sector", "sectors", "err"]),
     ("read_bio", &["sector", "sectors", "err", "waits"]),
     ("write_bio", &["sector", "sectors", "err", "reaches", "waits"]),
@@ -152,6 +153,7 @@ fn engine(raw: &RawFault, files: &[StartFile], often: &Often) -> Result<Fault, P
         "alloc_folio" => (FaultPoint::AllocFolio, Errno::NoMem),
         "alloc_state" => (FaultPoint::AllocState, Errno::NoMem),
         "alloc_bio" => (FaultPoint::AllocBio, Errno::NoMem),
+        "invalidate_folio" => (FaultPoint::InvalidateFolio, Errno::Busy),
         _ => (FaultPoint::ConvertUnwritten, Errno::Io),
     };
     let effect = match (&raw.returns, &raw.err) {

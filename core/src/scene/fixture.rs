@@ -120,6 +120,7 @@ impl Builder {
             dontcache: false,
             meta: false,
             boundary: false,
+            direct: false,
             file: FileId::new(0),
         };
         let addr = Sector::new(98_304).addr() + Bytes::new(pos);

@@ -6,7 +6,7 @@ use super::Side;
 use super::axis::Span;
 use super::snapshot::{BioView, bios, extents, requests};
 use crate::trace::delta::DeltaKind;
-use crate::trace::model::{Model, Place};
+use crate::trace::model::{BioRecord, Model, Place};
 use crate::trace::timeline::Timeline;
 use crate::units::{FileId, FileRange, MAX_POS};
 use std::collections::BTreeSet;
@@ -97,6 +97,14 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                         seen.touched.insert((start, start + size));
                     }
                 }
+                DeltaKind::BioLen => {
+                    let found = model.bios().find(|(id, _)| *id == delta.object);
+                    let mine = |bio: &BioRecord| bio.head().direct && bio.head().file == file;
+                    if let Some((_, bio)) = found.filter(|(_, bio)| mine(bio)) {
+                        let start = bio.pos().get();
+                        seen.touched.insert((start, start.saturating_add(bio.len().get())));
+                    }
+                }
                 DeltaKind::FileSize if delta.object == file.get() => {
                     seen.size = seen.size.max(delta.new);
                 }
@@ -121,7 +129,6 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                 | DeltaKind::FolioReadPending
                 | DeltaKind::FolioWritePending
                 | DeltaKind::BioAddr
-                | DeltaKind::BioLen
                 | DeltaKind::BioPos
                 | DeltaKind::BioIoSize
                 | DeltaKind::BioSegAt
@@ -140,7 +147,9 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                 | DeltaKind::BioRequest
                 | DeltaKind::IoLock
                 | DeltaKind::InvalidateLock
-                | DeltaKind::Shadow => {}
+                | DeltaKind::Shadow
+                | DeltaKind::FileDirect
+                | DeltaKind::ZonePointer => {}
             }
         }
         if mapped {

@@ -342,6 +342,10 @@ fn bio_view(model: &Model, file: FileId, id: u32, bio: &BioRecord) -> Option<Bio
     let mut pieces: Vec<PieceView> = Vec::new();
     let mut addr = bio.addr().get();
     let mut pos = bio.pos().get();
+    if bio.head().direct {
+        let end = pos.saturating_add(bio.len().get());
+        pieces.push(PieceView { start: pos, end, addr, cargo: cargo(bio, false) });
+    }
     for seg in bio.segs() {
         let folio = model.folio(seg.folio);
         let (offset, len) = (seg.offset.get(), seg.len.get());

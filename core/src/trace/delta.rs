@@ -109,6 +109,10 @@ kinds! {
     /// File: what a reclaimed folio left where it started, at block `aux`:
     /// [`crate::cache::workingset::Shadow`]; 0 = nothing.
     Shadow = 50, "shadow";
+    /// File: direct reads and writes of it in flight (`i_dio_count`).
+    FileDirect = 80, "dio";
+    /// File: where the next write to its zone goes, in bytes from its start.
+    ZonePointer = 81, "zone_pointer";
     /// File: what operation `aux` has to do with the inode lock: [`crate::locks::LockUse`]; 0 =
     /// nothing.
     IoLock = 85, "i_rwsem";

@@ -19,6 +19,8 @@ pub struct FileState {
     pub(super) shared: ExtentWords,
     /// What reclaimed folios left behind, by the block where they started.
     pub(super) shadows: ExtentWords,
+    pub(super) direct: u64,
+    pub(super) zone_pointer: u64,
     /// Who has to do with each lock: operation, and the word of how.
     pub(super) locks: [BTreeMap<u32, u64>; 2],
 }
@@ -42,6 +44,14 @@ impl FileState {
     /// The size that is recorded durably.
     pub const fn disk_size(&self) -> Pos {
         Pos::new(self.disk_size)
+    }
+    /// Direct reads and writes in flight.
+    pub const fn direct(&self) -> u64 {
+        self.direct
+    }
+    /// Where the next write to its zone goes.
+    pub const fn zone_pointer(&self) -> Pos {
+        Pos::new(self.zone_pointer)
     }
     /// The extents, ascending: first block of the file, bytes, state, device address.
     pub fn extents(&self) -> impl Iterator<Item = (u32, Bytes, ExtentState, DevAddr)> {

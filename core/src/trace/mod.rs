@@ -14,6 +14,7 @@ mod rows;
 pub mod rule;
 pub mod sink;
 pub mod step;
+mod tally;
 pub mod text;
 pub mod timeline;
 pub mod wire;

@@ -10,14 +10,15 @@ pub use super::folio_state::FolioState;
 pub use super::io::{BioRecord, OpRecord, RequestRecord, SegRecord};
 pub use super::place::Place;
 use super::rows::Rows;
+pub use super::tally::{Tallies, Tally};
 use crate::bits::{Bits, WORD};
-use crate::block::bio::{BioEnd, BioHead, BioOp, BioState};
+use crate::block::bio::{BioEnd, BioHead, BioState};
 use crate::block::request::RequestState;
 use crate::counters::Counters;
 use crate::geometry::Geometry;
 use crate::locks::{Lock, LockUse};
 use crate::ops::OpKind;
-use crate::units::{FileId, FolioId, Offset};
+use crate::units::{FileId, FolioId};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
@@ -31,29 +32,17 @@ pub struct Mismatch {
     pub found: u64,
 }
 
-/// How often a block of a file was written, and how often nobody had asked for it.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Tally {
-    /// Times written.
-    pub written: u32,
-    /// Of these, times written though clean.
-    pub wasted: u32,
-}
-
-/// Tallies of a file by block; a block without one was never written.
-pub type Tallies = BTreeMap<u64, Tally>;
-
 /// The state that a trace describes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Model {
-    geometry: Geometry,
+    pub(super) geometry: Geometry,
     files: Rows<FileState>,
-    folios: BTreeMap<u32, FolioState>,
-    bios: Rows<BioRecord>,
+    pub(super) folios: BTreeMap<u32, FolioState>,
+    pub(super) bios: Rows<BioRecord>,
     requests: Rows<RequestRecord>,
     ops: Rows<OpRecord>,
     counters: Counters,
-    tallies: Rows<Tallies>,
+    pub(super) tallies: Rows<Tallies>,
 }
 
 impl Model {
@@ -125,6 +114,8 @@ impl Model {
             DeltaKind::FileOpen => self.swap_file(delta, |file| &mut file.open),
             DeltaKind::FileSize => self.swap_file(delta, |file| &mut file.size),
             DeltaKind::FileDiskSize => self.swap_file(delta, |file| &mut file.disk_size),
+            DeltaKind::FileDirect => self.swap_file(delta, |file| &mut file.direct),
+            DeltaKind::ZonePointer => self.swap_file(delta, |file| &mut file.zone_pointer),
             DeltaKind::ExtentLen | DeltaKind::ExtentAt => {
                 self.swap_extent(delta, |file| &mut file.extents)
             }
@@ -333,44 +324,11 @@ impl Model {
         self.swap_bio(delta, |bio| &mut bio.state)?;
         let in_flight = BioState::InFlight;
         if old == in_flight && new == BioState::Done {
-            self.count(delta.object, true);
+            self.tally(delta.object, true);
         } else if old == BioState::Done && new == in_flight {
-            self.count(delta.object, false);
+            self.tally(delta.object, false);
         }
         Ok(())
-    }
-
-    fn count(&mut self, bio: u32, forward: bool) {
-        let Self { geometry, folios, bios, tallies, .. } = self;
-        let Some(bio) = bios.get(bio) else { return };
-        if bio.head().op != BioOp::Write {
-            return;
-        }
-        let step = |n: &mut u32| *n = if forward { *n + 1 } else { n.saturating_sub(1) };
-        for seg in bio.segs() {
-            let Some(folio) = folios.get(&seg.folio.get()) else { continue };
-            let place = folio.place();
-            let file = tallies.entry(place.file.get(), Tallies::new);
-            let base = geometry.file_block_floor(geometry.page_pos(place.index));
-            let first = geometry.block_floor(seg.offset).get();
-            // A piece lies in its folio, whatever a trace says.
-            let size = geometry.folio_size(place.order).get();
-            let end = seg.offset.get().saturating_add(seg.len.get()).min(size);
-            for block in first..geometry.block_ceil(Offset::new(end)).get() {
-                let at = base.get() + block;
-                let tally = file.entry(at).or_default();
-                step(&mut tally.written);
-                if folio.is_waste(block as u32) {
-                    step(&mut tally.wasted);
-                }
-                if *tally == Tally::default() {
-                    file.remove(&at);
-                }
-            }
-            if file.is_empty() {
-                tallies.remove(place.file.get());
-            }
-        }
     }
 
     fn place_request(&mut self, delta: &Delta) -> Result<(), Mismatch> {

@@ -260,6 +260,42 @@ rules! {
     SeekAnswers = 130, Function, "iomap_seek_data", "from {0x} on the first place that answers is {1x}: {2t} there";
     /// Shared blocks are to be copied.
     Unshared = 131, Function, "iomap_unshare_iter", "{1b} at {0x} share their blocks: dirty as they are, so that they get others";
+    /// A direct read or write begins.
+    DirectBegins = 170, Function, "iomap_dio_rw", "direct I/O of {1b} at {0x}: cached data of the range is written and waited for, which a write then drops";
+    /// A folio left for a direct write.
+    DirectDrops = 171, Function, "invalidate_inode_pages2_range", "the folio at {0x} goes as a whole, {1b} of it in the range of the direct write";
+    /// A folio could not leave for a direct write.
+    DirectKeeps = 172, Function, "invalidate_inode_pages2_range", "the folio at {0x} stays: dirty again, or not to be released (error {1})";
+    /// The whole write goes through the cache.
+    DirectFallsBack = 173, Function, "iomap_dio_rw", "{1b} at {0x} are written through the cache instead";
+    /// Bytes of a mapping go to the device, or come from it.
+    DirectMapped = 174, Function, "iomap_dio_bio_iter", "{1b} at {0x} are {2t}, sector {3s}: bios over the application's memory";
+    /// A direct read finds nothing on the device.
+    DirectZeroed = 175, Function, "iomap_dio_hole_iter", "{1b} at {0x} are {2t}: the application's memory is zeroed, no I/O";
+    /// The rest of a block that was not written before.
+    DirectPads = 176, Function, "iomap_dio_zero", "{1b} at {0x} share a block with the direct write: zeroed on the device";
+    /// A mapping that direct I/O cannot use.
+    DirectRefused = 177, Function, "iomap_dio_iter", "{1b} at {0x} are {2t}: nothing that direct I/O can use, error {3}";
+    /// All bios of a direct read or write are sent.
+    DirectSent = 178, Function, "iomap_dio_rw", "all of it is sent: {1b} at {0x}, {2} bios have not ended; somebody waits: {3}";
+    /// The records after a direct write.
+    DirectRecorded = 179, Function, "iomap_dio_complete", "{1b} at {0x} are on the device: records first, then the cache is dropped once more, error {2}";
+    /// A direct write found its range dirty afterwards.
+    DirectCollides = 180, Function, "dio_warn_stale_pagecache", "the range was stored to meanwhile: the write at {0x} succeeds, the next fsync tells EIO";
+    /// Nothing is in flight any more.
+    DirectEnds = 181, Function, "inode_dio_end", "the direct I/O at {0x} ends with {1d}: {2} of the file are in flight";
+    /// Somebody waits for direct I/O.
+    DirectWaits = 182, Function, "inode_dio_wait", "waits until no direct I/O of the file is in flight: {0} are";
+    /// A direct write needs the file for itself.
+    DirectRetries = 183, Function, "xfs_file_dio_write_unaligned", "{1b} at {0x} are not whole blocks of data: once more, with the file locked for itself";
+    /// Inline bytes of a direct read.
+    DirectInline = 184, Function, "iomap_dio_inline_iter", "{1b} at {0x} live with the inode: copied to the application";
+    /// The zone's write pointer moved.
+    ZonePointerMoved = 185, Function, "zonefs_file_dio_write", "the next write to the zone goes to {1x} instead of {0x}";
+    /// Blocks of one file became blocks of another, too.
+    Reflinked = 186, Function, "xfs_reflink_remap_extent", "{2b} at {1x} have the blocks of the source at {0x}: both share them ({3t})";
+    /// Files are being linked.
+    ReflinkFlushes = 187, Function, "xfs_reflink_remap_prep", "both ranges are written and waited for, and the cache of {1b} at {0x} of the destination is dropped";
     /// Files of the world are opened.
     FileOpened = 53, Op, "open", "file {0} of {1b} is opened";
     /// A bio got a request of its own.

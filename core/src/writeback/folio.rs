@@ -211,6 +211,11 @@ impl<E: Env> World<E> {
     }
     /// Keeps an error for the next fsync (`mapping_set_error`).
     pub(super) fn record_error(&mut self, file: FileId, pos: Pos, errno: Errno) {
+        self.file_mut(file).untold = Some(errno);
+        self.keep_error(file, pos, errno);
+    }
+    /// Keeps an error for the next fsync alone (`errseq_set`).
+    pub(crate) fn keep_error(&mut self, file: FileId, pos: Pos, errno: Errno) {
         let inode = self.file_mut(file);
         inode.errors += 1;
         inode.last_error = errno;

@@ -10,7 +10,6 @@ use crate::counters::Counter;
 use crate::engine::Cx;
 use crate::errno::Errno;
 use crate::fault::{FaultEffect, FaultPoint};
-use crate::fs::Provider;
 use crate::fs::cow::GivenUp;
 use crate::iomap::{Iomap, MapType};
 use crate::stops::StopPoint;
@@ -204,6 +203,7 @@ impl<E: Env> World<E> {
             dontcache: self.has(id, FolioFlags::DROPBEHIND),
             meta: false,
             boundary: map.boundary && piece.start() == map.range.start(),
+            direct: false,
             file: ctx.walk.file,
         };
         self.count_clean(id, piece);
@@ -333,29 +333,10 @@ impl<E: Env> World<E> {
         let some = all.filter(|id| self.folios.at(*id).flags.get() & busy.get() != 0);
         some.map(|id| self.folio_range(id)).collect()
     }
-    /// Space that a file gave up: where one other file alone still has it, it shares it no longer.
+    /// Space that a file gave up: where one place alone still has it, that is shared no longer.
     pub(crate) fn release_shared(&mut self, given_up: &GivenUp) {
-        let geometry = self.geometry();
         for (addr, len) in given_up {
-            let held: Vec<(usize, FileRange)> = self
-                .files
-                .iter()
-                .enumerate()
-                .flat_map(|(at, inode)| {
-                    let extents = inode.provider.extents(geometry).into_iter();
-                    extents.filter_map(move |map| Some((at, map.range_at(*addr, *len)?)))
-                })
-                .collect();
-            let [(first, _), rest @ ..] = held.as_slice() else { continue };
-            if rest.iter().any(|(at, _)| at != first) {
-                continue;
-            }
-            for (at, range) in &held {
-                if let Provider::Extents(fs) = &mut self.files[*at].provider {
-                    fs.set_shared(*range, false);
-                }
-                self.note_extents(FileId::new(*at as u32));
-            }
+            self.unshare_single(*addr, *len);
         }
     }
 }

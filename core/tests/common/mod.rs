@@ -9,6 +9,7 @@ use folioscope_core::block::limits::QueueLimits;
 use folioscope_core::cache::frame_alloc::FramePolicy;
 use folioscope_core::device::sim::{Sim, Timing, peek_bytes};
 use folioscope_core::engine::{Engine, ReadFlags, WriteFlags, drive};
+use folioscope_core::errno::Errno;
 use folioscope_core::frames::{Fill, HeapFrames};
 use folioscope_core::fs::blockdev::BlockDev;
 use folioscope_core::fs::extents::Extents;
@@ -157,6 +158,24 @@ impl<S: Sink> Rig<S> {
         buffer.truncate(done.0.expect("reads succeed").get() as usize);
         buffer
     }
+    /// Writes past the cache.
+    pub fn write_direct(&mut self, pos: u64, len: u64, byte: u8) -> Result<u64, Errno> {
+        let mut source = Fill { byte, len: Bytes::new(len) };
+        let flags = WriteFlags { direct: true, ..WriteFlags::default() };
+        let op = self.engine.pwrite(TASK, self.file, Pos::new(pos), &mut source, flags);
+        let done = drive(&self.engine, &mut self.sim, op).expect("nothing hangs");
+        done.0.map(Bytes::get)
+    }
+    /// Reads past the cache.
+    pub fn read_direct(&mut self, pos: u64, len: u64) -> Result<Vec<u8>, Errno> {
+        let mut buffer = vec![0xee; len as usize];
+        let mut dest = buffer.as_mut_slice();
+        let flags = ReadFlags { direct: true, ..ReadFlags::default() };
+        let op = self.engine.pread(TASK, self.file, Pos::new(pos), &mut dest, flags);
+        let done = drive(&self.engine, &mut self.sim, op).expect("nothing hangs");
+        buffer.truncate(done.0?.get() as usize);
+        Ok(buffer)
+    }
     pub fn fsync(&mut self) {
         let op = self.engine.fsync(TASK, self.file, false);
         drive(&self.engine, &mut self.sim, op).expect("nothing hangs").0.expect("fsync succeeds");
@@ -213,6 +232,9 @@ impl<S: Sink> Rig<S> {
         let done = drive(&self.engine, &mut self.sim, op).expect("nothing hangs");
         done.0.expect("fallocate succeeds");
     }
+    fn sector(&self) -> u64 {
+        self.engine.look(|world| world.snapshot().geometry().sector_size().get())
+    }
     pub fn durable(&self) -> Vec<u8> {
         self.sim.durable_bytes(&self.engine, self.file)
     }
@@ -229,6 +251,26 @@ impl<S: Sink> Rig<S> {
                         }
                         model[pos as usize..end].fill(byte);
                     }
+                }
+                Op::WriteDirect(pos, len) => {
+                    let sector = self.sector();
+                    let (pos, len) = (pos / sector * sector, len.next_multiple_of(sector));
+                    assert_eq!(self.write_direct(pos, len, byte), Ok(len), "op {at}");
+                    if len > 0 {
+                        let end = (pos + len) as usize;
+                        if model.len() < end {
+                            model.resize(end, 0);
+                        }
+                        model[pos as usize..end].fill(byte);
+                    }
+                }
+                Op::ReadDirect(pos, len) => {
+                    let sector = self.sector();
+                    let (pos, len) = (pos / sector * sector, len.next_multiple_of(sector));
+                    let end = ((pos + len) as usize).min(model.len());
+                    let want = &model[(pos as usize).min(end)..end];
+                    let got = self.read_direct(pos, len).expect("direct reads succeed");
+                    assert_eq!(got, want, "direct read of {len} at {pos}, op {at}");
                 }
                 Op::Read(pos, len) => {
                     let end = ((pos + len) as usize).min(model.len());
@@ -285,6 +327,10 @@ impl<S: Sink> Rig<S> {
 pub enum Op {
     Write(u64, u64, bool),
     Read(u64, u64),
+    /// Rounded to sectors.
+    WriteDirect(u64, u64),
+    /// The same.
+    ReadDirect(u64, u64),
     Store(u64, u64),
     Drop(u64, u64),
     Reclaim(u64),
@@ -342,6 +388,19 @@ pub fn scripts(limit: u64, most: usize) -> impl Strategy<Value = Vec<Op>> {
         1 => Just(Op::Syncfs),
     ];
     prop::collection::vec(op, 1..most)
+}
+
+/// Scripts that also go past the cache.
+pub fn direct_scripts(limit: u64, most: usize) -> impl Strategy<Value = Vec<Op>> {
+    let direct = prop_oneof![
+        3 => (0..limit, 0..limit / 3).prop_map(|(pos, len)| Op::WriteDirect(pos, len)),
+        2 => (0..limit + 50, 0..limit).prop_map(|(pos, len)| Op::ReadDirect(pos, len)),
+    ];
+    let op = prop_oneof![
+        2 => direct.prop_map(|op| vec![op]),
+        3 => scripts(limit, 3),
+    ];
+    prop::collection::vec(op, 1..most).prop_map(|parts| parts.concat())
 }
 
 pub fn header(geometry: Geometry, behaviours: Behaviours) -> Header {

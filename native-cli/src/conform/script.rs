@@ -198,9 +198,10 @@ fn act(golden: &Golden, op: &Op, off: u64, rep: u64) -> Result<Act, String> {
                 ..WriteFlags::default()
             },
         },
-        "pread" => {
-            Act::Read(range(off, op.len)?, ReadFlags { dontcache: has("dontcache"), nowait: false })
-        }
+        "pread" => Act::Read(
+            range(off, op.len)?,
+            ReadFlags { dontcache: has("dontcache"), ..ReadFlags::default() },
+        ),
         "fadvise" => {
             let advice = advice(op).ok_or_else(|| format!("the advice {}", advice_word(op)))?;
             Act::Fadvise(to_end(op.len)?, advice)

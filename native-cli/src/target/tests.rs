@@ -47,6 +47,7 @@ fn bio(id: u32, op: BioOp, addr: u64, parts: &[(u64, u64, u64)]) -> Bio {
         dontcache: false,
         meta: false,
         boundary: false,
+        direct: false,
         file: FileId::new(0),
     };
     Bio {

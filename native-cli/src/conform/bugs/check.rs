@@ -148,8 +148,8 @@ fn result(out: &mut Findings, want: &Ret, got: Option<&Got>) {
         let got = json!({ "nr_to_write": got.nr_to_write });
         out.field("bug_ret", step, json!({ "nr_to_write": left }), got);
     }
-    if want.pos.is_some() {
-        out.unchecked("the result `pos`".to_owned());
+    if let Some(pos) = want.pos {
+        out.field("bug_ret", step, json!({ "pos": pos }), json!({ "pos": got.pos }));
     }
 }
 
@@ -330,7 +330,7 @@ fn ioends(out: &mut Findings, want: &Expected, shown: &Shown) {
     let got: Value = port
         .sent
         .iter()
-        .filter(|sent| sent.dir == Dir::Write)
+        .filter(|sent| sent.dir == Dir::Write && !sent.direct)
         .map(|one| {
             let flags = names([one.unwritten, one.shared, one.boundary]);
             json!([one.pos, one.io_size, one.len, flags])
@@ -446,10 +446,10 @@ fn counters(out: &mut Findings, want: &Expected, shown: &Shown) {
             CounterName::MapBlocksFaults => machine.map_faults(),
             CounterName::WritePendingPeak => seen.write_peak,
             CounterName::MkwriteCalls => seen.mkwrite_calls,
-            // No operation that is executed can raise these.
-            CounterName::RedirtiedFolios
-            | CounterName::DioCollisions
-            | CounterName::DioFallbacks => 0,
+            CounterName::DioCollisions => machine.counter(Counter::DirectCollisions),
+            CounterName::DioFallbacks => machine.counter(Counter::DirectFallbacks),
+            // No operation that is executed can raise it.
+            CounterName::RedirtiedFolios => 0,
             CounterName::NodeBlocksWritten
             | CounterName::PagesSkipped
             | CounterName::WriteAttemptsPerBlock => {
@@ -474,6 +474,8 @@ fn task_counters(out: &mut Findings, want: &Expected, shown: &Shown) {
                 CounterName::CopyAttempts => Counter::CopyAttempts,
                 CounterName::FaultInBytes => Counter::FaultInBytes,
                 CounterName::FoliosCreated => Counter::FoliosCreated,
+                CounterName::DioCollisions => Counter::DirectCollisions,
+                CounterName::DioFallbacks => Counter::DirectFallbacks,
                 CounterName::CopySteps
                 | CounterName::EndReadCalls
                 | CounterName::FolioUnlocks
@@ -481,8 +483,6 @@ fn task_counters(out: &mut Findings, want: &Expected, shown: &Shown) {
                 | CounterName::WritePendingPeak
                 | CounterName::MkwriteCalls
                 | CounterName::RedirtiedFolios
-                | CounterName::DioCollisions
-                | CounterName::DioFallbacks
                 | CounterName::NodeBlocksWritten
                 | CounterName::PagesSkipped
                 | CounterName::WriteAttemptsPerBlock => {

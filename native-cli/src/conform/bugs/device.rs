@@ -17,6 +17,7 @@ use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 
 /// A bio as it was handed on.
+#[allow(clippy::struct_excessive_bools, reason = "each is a flag of its own in the kernel")]
 #[derive(Clone, Debug)]
 pub(super) struct Sent {
     pub(super) layer: Layer,
@@ -29,6 +30,8 @@ pub(super) struct Sent {
     pub(super) unwritten: bool,
     pub(super) shared: bool,
     pub(super) boundary: bool,
+    /// Past the cache: no ioend.
+    pub(super) direct: bool,
 }
 
 /// A fault of the device.
@@ -92,8 +95,9 @@ impl Port {
     }
     fn submit(&mut self, bio: &Bio, frames: &mut HeapFrames) -> Option<Result<(), Errno>> {
         let dir = if bio.head.op == BioOp::Read { Dir::Read } else { Dir::Write };
-        // Nobody's folio is in it.
-        let layer = if bio.segs.is_empty() { Layer::Meta } else { Layer::Data };
+        // Nobody's folio is in it, and no memory of the application.
+        let own = bio.segs.is_empty() && !bio.head.direct;
+        let layer = if own { Layer::Meta } else { Layer::Data };
         self.sent.push(Sent {
             layer,
             op: self.op,
@@ -105,6 +109,7 @@ impl Port {
             unwritten: bio.head.unwritten,
             shared: bio.head.shared,
             boundary: bio.head.boundary,
+            direct: bio.head.direct,
         });
         let op = self.op;
         let mut result = Ok(());
@@ -119,7 +124,7 @@ impl Port {
         }
         let data = if dir == Dir::Write { gather(frames, bio) } else { Vec::new() };
         let flight = Flight { bio: bio.clone(), data, result, label: self.hold.clone() };
-        if self.at_submit && self.hold.is_none() {
+        if self.at_submit && self.hold.as_deref().is_none_or(|label| label == LATER) {
             self.carry_out(&flight, frames);
             return Some(result);
         }
@@ -162,15 +167,40 @@ pub(super) fn at_submit(port: &Shared) -> AtSubmit<HeapFrames> {
     Box::new(move |bio, frames| port.borrow_mut().submit(bio, frames))
 }
 
-/// Ends the oldest bio that has this label; false if there is none.
+/// The label of bios that nobody waits for: they end when somebody waits for anything.
+pub(super) const LATER: &str = "later";
+
+/// Which bios may end.
+#[derive(Clone, Copy)]
+pub(super) enum Pick<'a> {
+    /// Those that are held under this label.
+    Label(&'a str),
+    /// Those that are not held: an operation is over.
+    Free,
+    /// These, and those that nobody waited for: an operation waits.
+    Awaited,
+}
+
+impl Pick<'_> {
+    fn takes(self, flight: &Flight) -> bool {
+        match (self, flight.label.as_deref()) {
+            (Self::Label(wanted), Some(label)) => wanted == label,
+            (Self::Awaited, Some(label)) => label == LATER,
+            (Self::Free | Self::Awaited, None) => true,
+            (Self::Label(_), None) | (Self::Free, Some(_)) => false,
+        }
+    }
+}
+
+/// Ends the oldest bio that may end; false if there is none.
 pub(super) fn complete_one<E: Env<Frames = HeapFrames>>(
     engine: &Engine<E>,
     port: &Shared,
-    label: Option<&str>,
+    pick: Pick<'_>,
 ) -> bool {
     let (id, result): (BioId, _) = {
         let mut port = port.borrow_mut();
-        let at = port.flights.iter().position(|flight| flight.label.as_deref() == label);
+        let at = port.flights.iter().position(|flight| pick.takes(flight));
         let Some(flight) = at.and_then(|at| port.flights.remove(at)) else { return false };
         engine.with_frames(|frames| port.carry_out(&flight, frames));
         (flight.bio.id, flight.result)
@@ -195,11 +225,12 @@ pub(super) enum Completes {
 pub(super) fn complete_next<E: Env<Frames = HeapFrames>>(
     engine: &Engine<E>,
     port: &Shared,
+    pick: Pick<'_>,
     mut stops: impl FnMut(u64, u64) -> Option<bool>,
 ) -> Completes {
     let range = {
         let port = port.borrow();
-        let next = port.flights.iter().find(|flight| flight.label.is_none());
+        let next = port.flights.iter().find(|flight| pick.takes(flight));
         next.map(|flight| (flight.bio.pos.get(), flight.bio.pos.get() + flight.bio.len.get()))
     };
     let Some((pos, end)) = range else { return Completes::None };
@@ -207,7 +238,7 @@ pub(super) fn complete_next<E: Env<Frames = HeapFrames>>(
     if stop == Some(true) {
         return Completes::Stops;
     }
-    complete_one(engine, port, None);
+    complete_one(engine, port, pick);
     take_effects(engine);
     if stop.is_some() { Completes::Stops } else { Completes::One }
 }
@@ -231,7 +262,7 @@ pub(super) fn drive<E: Env<Frames = HeapFrames>, T>(
                 settle(engine, port);
                 return Ok(out);
             }
-            Poll::Pending if flushed || complete_one(engine, port, None) => {}
+            Poll::Pending if flushed || complete_one(engine, port, Pick::Awaited) => {}
             Poll::Pending => return Err(Hangs),
         }
     }
@@ -240,7 +271,7 @@ pub(super) fn drive<E: Env<Frames = HeapFrames>, T>(
 /// Ends what is in flight and not held.
 pub(super) fn settle<E: Env<Frames = HeapFrames>>(engine: &Engine<E>, port: &Shared) {
     take_effects(engine);
-    while complete_one(engine, port, None) {
+    while complete_one(engine, port, Pick::Free) {
         take_effects(engine);
     }
 }

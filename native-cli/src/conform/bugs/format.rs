@@ -135,19 +135,17 @@ pub(super) struct Extent {
 
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(dead_code, reason = "not executed yet")]
 pub(super) struct SourceFile {
-    i_size: u64,
-    extents: Vec<Extent>,
+    pub(super) i_size: u64,
+    pub(super) extents: Vec<Extent>,
 }
 
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-#[allow(dead_code, reason = "not executed yet")]
 pub(super) struct Zone {
-    dev_off: u64,
-    capacity: u64,
-    write_pointer: u64,
+    pub(super) dev_off: u64,
+    pub(super) capacity: u64,
+    pub(super) write_pointer: u64,
 }
 
 #[derive(Clone, Copy, Deserialize)]

@@ -2,6 +2,7 @@
 
 use super::device::{self, Port, Shared};
 use super::format::{Cached, Completion, FaultWords, Fills, Fs, ReadSubmit, Scenario};
+use super::run::Got;
 use super::start::{EngineFault, faults_of, fine, indirect, place};
 use super::watch::{Seen, Watch};
 use super::words::{ALLOC, ExtentKind};
@@ -12,12 +13,13 @@ use folioscope_core::cache::frame_alloc::FramePolicy;
 use folioscope_core::cache::policy::FolioPolicy;
 use folioscope_core::counters::{Counter, Counters};
 use folioscope_core::device::store::Store;
-use folioscope_core::engine::Engine;
+use folioscope_core::engine::{Appended, Engine};
 use folioscope_core::errno::Errno;
 use folioscope_core::fault::FaultPoint;
 use folioscope_core::frames::{FrameStore, HeapFrames};
 use folioscope_core::fs::cow::CowFork;
 use folioscope_core::fs::extents::Extents;
+use folioscope_core::fs::zonefs::Zone;
 use folioscope_core::fs::{Fork, Manner, Provider, SpaceAllocator};
 use folioscope_core::geometry::Geometry;
 use folioscope_core::iomap::MapType;
@@ -37,8 +39,20 @@ impl Env for Traced {
     type Frames = HeapFrames;
 }
 
-/// The one file of a case.
+/// The file that a case is about.
 pub(super) const FILE: FileId = FileId::new(0);
+/// The file that it links blocks from, if it does.
+pub(super) const SOURCE: FileId = FileId::new(1);
+
+/// Appends that nobody waited for yet, and those that have ended since, by operation.
+#[derive(Default)]
+pub(super) struct Appending {
+    pub(super) begun: Vec<(usize, Appended)>,
+    pub(super) ended: Vec<(usize, Got)>,
+}
+
+/// Shared with the operations that run.
+pub(super) type Appends = Rc<RefCell<Appending>>;
 
 /// An extent: offset, length, type, address, whether it is shared.
 pub(super) type ExtentSeen = (u64, u64, MapType, Option<u64>, bool);
@@ -54,6 +68,9 @@ pub(super) struct Machine {
     pub(super) port: Shared,
     pub(super) watch: Watch,
     pub(super) seen: Seen,
+    pub(super) appends: Appends,
+    /// The bytes of the file that blocks are linked from.
+    pub(super) source: Vec<u8>,
     faults: Vec<EngineFault>,
     config: Config,
     policy: FolioPolicy,
@@ -124,7 +141,10 @@ impl Machine {
             behaviours,
             stable_writes: false,
             frames: FramePolicy::Scattered,
-            space: SpaceAllocator::new(DevAddr::new(ALLOC), None),
+            space: SpaceAllocator::new(
+                DevAddr::new(ALLOC),
+                scenario.free_blocks.map(|n| geometry.blocks_bytes(Blocks::new(n))),
+            ),
             readahead: ReadaheadLimits::new(geometry, Bytes::new(scenario.ra_bytes), Bytes::ZERO),
             queue: Some(queue_of(scenario, behaviours.stripe_alignment)?),
             partition: Bytes::ZERO,
@@ -135,7 +155,8 @@ impl Machine {
         let mut extents = Extents::new(geometry).in_manner(manner);
         let tail = scenario.tail_fill.map_or(0, |fill| fill.0);
         let shares = scenario.extents.iter().any(|extent| extent.shared);
-        if shares || scenario.cow_extsize > 0 || !scenario.cow_reservation.is_empty() {
+        let links = scenario.source_file.is_some();
+        if shares || links || scenario.cow_extsize > 0 || !scenario.cow_reservation.is_empty() {
             let hint = Bytes::new(scenario.cow_extsize).max(geometry.block_size());
             extents.set_cow_hint(hint);
             for (off, len) in &scenario.cow_reservation {
@@ -145,6 +166,17 @@ impl Machine {
         for extent in scenario.extents.iter().filter(|_| !scenario.sub_block_extents) {
             place(&mut extents, &mut disk, extent, (size, tail), geometry)?;
         }
+        let source = match &scenario.source_file {
+            None => None,
+            Some(file) => {
+                let mut extents = Extents::new(geometry).in_manner(manner);
+                extents.set_cow_hint(Bytes::new(scenario.cow_extsize).max(geometry.block_size()));
+                for extent in &file.extents {
+                    place(&mut extents, &mut disk, extent, (file.i_size, tail), geometry)?;
+                }
+                Some((file.i_size, Provider::Extents(extents)))
+            }
+        };
         let (engine_faults, bio_faults) = faults_of(&scenario.faults)?;
         let at_submit = scenario.completion == Completion::AtSubmit;
         let port = Rc::new(RefCell::new(Port::new(disk, bio_faults, at_submit)));
@@ -159,6 +191,8 @@ impl Machine {
             port,
             watch: Watch::new(geometry),
             seen: Seen::default(),
+            appends: Rc::default(),
+            source: Vec::new(),
             faults: engine_faults,
             config,
             policy,
@@ -169,14 +203,24 @@ impl Machine {
         let provider = match fs {
             _ if scenario.sub_block_extents => fine(scenario, geometry),
             Fs::Ext2 => Provider::Indirect(indirect(&extents, &scenario.metadata, geometry)?),
-            Fs::Generic | Fs::Xfs | Fs::F2fs | Fs::Gfs2 | Fs::Zonefs | Fs::Blockdev | Fs::None => {
+            Fs::Zonefs => {
+                let zone = scenario.zone.as_ref().ok_or("the scenario lacks zone")?;
+                let capacity = Bytes::new(zone.capacity);
+                let provider = Zone::sequential(DevAddr::new(zone.dev_off), capacity);
+                Provider::Zone(provider.written_to(Pos::new(zone.write_pointer)))
+            }
+            Fs::Generic | Fs::Xfs | Fs::F2fs | Fs::Gfs2 | Fs::Blockdev | Fs::None => {
                 Provider::Extents(extents)
             }
         };
-        machine.open(size, disk_size, provider);
+        machine.open((size, disk_size), provider, source);
         if let Some(free) = scenario.free_blocks {
             machine.engine.limit_space(geometry.blocks_bytes(Blocks::new(free)));
         }
+        machine.source = scenario
+            .source_file
+            .as_ref()
+            .map_or_else(Vec::new, |file| machine.bytes_on_device(SOURCE, file.i_size));
         for cached in &scenario.cache {
             machine.seed(cached)?;
         }
@@ -185,8 +229,16 @@ impl Machine {
         machine.follow();
         Ok(machine)
     }
-    fn open(&mut self, size: u64, disk_size: u64, provider: Provider) {
+    fn open(
+        &mut self,
+        (size, disk_size): (u64, u64),
+        provider: Provider,
+        source: Option<(u64, Provider)>,
+    ) {
         self.engine.open(Pos::new(size), provider);
+        if let Some((size, provider)) = source {
+            self.engine.open(Pos::new(size), provider);
+        }
         self.engine.set_disk_size(FILE, Pos::new(disk_size));
         self.engine.set_folio_policy(self.policy);
         self.engine.set_at_submit(device::at_submit(&self.port));
@@ -277,7 +329,15 @@ impl Machine {
         let provider = self.engine.with_provider(FILE, |provider| {
             provider.cancel_shared(whole, &[]);
             provider.discard(whole);
+            // A zone is written as far as its file is long.
+            if let Provider::Zone(zone) = provider {
+                return Provider::Zone(zone.written_to(Pos::new(disk_size)));
+            }
             provider.clone()
+        });
+        let source = self.watch.model.file(SOURCE).map(|file| {
+            let provider = self.engine.with_provider(SOURCE, |provider| provider.clone());
+            (file.disk_size().get(), provider)
         });
         // Space that was given out stays given out.
         let used = self.extents().iter().filter_map(|row| row.3.map(|addr| addr + row.1)).max();
@@ -288,7 +348,7 @@ impl Machine {
         let frames = HeapFrames::new(self.geometry.page_size());
         self.engine = Rc::new(Engine::new(self.config.clone(), frames, Recording::default()));
         self.watch = Watch::new(self.geometry);
-        self.open(disk_size, disk_size, provider);
+        self.open((disk_size, disk_size), provider, source);
         self.follow();
     }
     /// `i_size` and the size that the device has recorded.
@@ -298,8 +358,11 @@ impl Machine {
     }
     /// Every extent of the data fork; one that is shared in part is cut.
     pub(super) fn extents(&self) -> Vec<ExtentSeen> {
+        self.extents_of(FILE)
+    }
+    fn extents_of(&self, file: FileId) -> Vec<ExtentSeen> {
         let mut out = Vec::new();
-        self.engine.with_provider(FILE, |provider| {
+        self.engine.with_provider(file, |provider| {
             let provider: &Provider = provider;
             let shared = if let Provider::Extents(fs) = provider {
                 fs.cow().map(CowFork::shared)
@@ -337,9 +400,12 @@ impl Machine {
     }
     /// The bytes that the device would give for a file of `size` bytes.
     pub(super) fn device_bytes(&self, size: u64) -> Vec<u8> {
+        self.bytes_on_device(FILE, size)
+    }
+    fn bytes_on_device(&self, file: FileId, size: u64) -> Vec<u8> {
         let mut out = vec![0; size as usize];
         let port = self.port.borrow();
-        for (off, len, kind, addr, _) in self.extents() {
+        for (off, len, kind, addr, _) in self.extents_of(file) {
             let (start, end) = (off.min(size) as usize, (off + len).min(size) as usize);
             if let (MapType::Mapped, Some(addr)) = (kind, addr) {
                 port.disk.read(DevAddr::new(addr), &mut out[start..end]);
@@ -352,7 +418,8 @@ impl Machine {
         let geometry = self.geometry;
         let block = geometry.block_size();
         let mut out = Vec::new();
-        for (_, folio) in self.watch.model.folios() {
+        let folios = self.watch.model.folios().map(|(_, folio)| folio);
+        for folio in folios.filter(|folio| folio.place().file == FILE) {
             let start = geometry.page_pos(folio.place().index).get();
             let all = folio.flags().has(FolioFlags::UPTODATE);
             for at in 0..folio.blocks() {

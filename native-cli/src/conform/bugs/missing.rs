@@ -16,10 +16,9 @@ pub(super) fn missing(case: &RawCase, scenario: &Scenario) -> Option<String> {
         CaseKind::Import => Some("the import of traces"),
     };
     let fs = match case.fs {
-        Fs::Generic | Fs::Xfs | Fs::Ext2 | Fs::None => None,
+        Fs::Generic | Fs::Xfs | Fs::Ext2 | Fs::Zonefs | Fs::None => None,
         Fs::F2fs => Some("the file system f2fs"),
         Fs::Gfs2 => Some("the file system gfs2"),
-        Fs::Zonefs => Some("the file system zonefs"),
         Fs::Blockdev => Some("the file system blockdev"),
     };
     if let Some(what) = kind.or(fs) {
@@ -36,8 +35,6 @@ pub(super) fn missing(case: &RawCase, scenario: &Scenario) -> Option<String> {
 fn stop_missing(step: &ScheduleStep, scenario: &Scenario) -> Option<String> {
     let at_once = scenario.completion == Completion::AtSubmit;
     let what = match step.run_until {
-        Point::ReleaseDataFound => "a stop inside the release of a failed write",
-        Point::DioSubmitted => "a stop in a direct write",
         Point::BeforeIoComplete | Point::IoComplete if at_once => "a stop inside submission",
         _ => return None,
     };
@@ -50,6 +47,7 @@ fn op_missing(op: &Op, case: &RawCase) -> Option<String> {
     let reads = matches!(
         op.act,
         Act::Pread { .. }
+            | Act::DioRead { .. }
             | Act::MmapLoad { .. }
             | Act::Readahead { .. }
             | Act::ReadFolio { .. }
@@ -66,12 +64,17 @@ fn op_missing(op: &Op, case: &RawCase) -> Option<String> {
         Act::Truncate { size } => *size,
         Act::Fallocate { off, len, .. }
         | Act::Pread { off, len }
+        | Act::DioRead { off, len }
+        | Act::DioWrite { off, len, .. }
+        | Act::ReflinkRange { dst_off: off, len, .. }
         | Act::MmapLoad { off, len }
         | Act::MmapStore { off, len, .. }
         | Act::ZeroRangeCore { off, len }
         | Act::Pwrite { off, len, .. } => off.saturating_add(*len),
         Act::Pwritev { off, iov } => iov.iter().fold(*off, |end, iov| end.saturating_add(iov.len)),
+        Act::DioAppendAsync { len, .. } => *len,
         Act::Fsync {}
+        | Act::WaitAll {}
         | Act::Writeback { .. }
         | Act::Complete { .. }
         | Act::Evict { .. }
@@ -114,9 +117,8 @@ fn key_missing(case: &RawCase, scenario: &Scenario) -> Option<&'static str> {
                 && scenario.ops.iter().any(|op| !matches!(op.act, Act::ReadFolio { .. })),
             "extents finer than a block, for more than reading a folio",
         ),
-        (scenario.source_file.is_some(), "a second file"),
         (scenario.preallocation > 0, "preallocation"),
-        (scenario.zone.is_some(), "a zone"),
+        (scenario.zone.is_some() != (case.fs == Fs::Zonefs), "a zone of another file system"),
         (scenario.f2fs_mode.is_some(), "f2fs modes"),
         (!ext2 && !scenario.metadata.is_empty(), "metadata reads"),
         (ext2 && extents.iter().any(|extent| !at_rest(extent.kind)), "reservations of ext2"),
@@ -140,9 +142,6 @@ fn large(scenario: &Scenario) -> bool {
 fn fault_missing(fault: &FaultWords, profile: &str) -> Option<String> {
     if fault.returns == Some(ExtentKind::Delalloc) && !matches!(profile, "linux-7.3" | "next") {
         return Some(format!("what writeback of {profile} does with a delalloc mapping"));
-    }
-    if fault.at == FaultAt::InvalidateFolio {
-        return Some("the fault invalidate_folio".to_owned());
     }
     let err = fault.err.as_deref()?;
     let user = matches!(fault.at, FaultAt::CopyFromUser | FaultAt::FaultIn);

@@ -1,7 +1,7 @@
 //! Operations of a case as futures of the engine.
 
 use super::format::{Act, FaultAt, FaultWords, Iov, Mode, Op, Scenario};
-use super::machine::{FILE, Traced, range_of};
+use super::machine::{Appends, FILE, Machine, SOURCE, Traced, range_of};
 use super::run::Got;
 use folioscope_core::engine::{Engine, ReadFlags, WriteFlags};
 use folioscope_core::frames::{BadFrom, UserFault, UserSource};
@@ -79,29 +79,57 @@ fn plain(result: OpResult) -> Got {
 /// Operation `at` of a case, done by `task`; none if the engine alone cannot do it.
 #[allow(clippy::wildcard_enum_match_arm, reason = "all others never wait")]
 pub(super) fn perform<'a>(
-    engine: &Rc<Engine<Traced>>,
+    machine: &Machine,
     scenario: &'a Scenario,
     at: usize,
     task: TaskId,
 ) -> Option<Running<'a>> {
     let op = scenario.ops.get(at)?;
-    let engine = Rc::clone(engine);
+    let engine = Rc::clone(&machine.engine);
     Some(match &op.act {
-        Act::Pread { off, len } => Box::pin(async move {
+        Act::Pread { off, len } | Act::DioRead { off, len } => Box::pin(async move {
             let mut buffer = vec![0; *len as usize];
             let mut dest = buffer.as_mut_slice();
-            let flags = ReadFlags::default();
+            let direct = matches!(op.act, Act::DioRead { .. });
+            let flags = ReadFlags { direct, ..ReadFlags::default() };
             let result = engine.pread(task, FILE, Pos::new(*off), &mut dest, flags).await;
             buffer.truncate(result.0.map_or(0, |read| read.get() as usize));
             Got { bytes: Some((*off, buffer)), ..plain(result) }
         }),
         Act::Pwrite { off, len, byte, nowait } => {
             let pieces = vec![(*len, Some(byte.0))];
-            write(engine, scenario, at, (*off, *nowait, task), pieces)
+            let flags = WriteFlags { nowait: *nowait, ..WriteFlags::default() };
+            write(engine, scenario, at, (*off, flags, task), pieces)
         }
+        Act::DioWrite { off, len, byte } => {
+            let pieces = vec![(*len, Some(byte.0))];
+            let flags = WriteFlags { direct: true, ..WriteFlags::default() };
+            write(engine, scenario, at, (*off, flags, task), pieces)
+        }
+        Act::DioAppendAsync { len, byte } => {
+            let pieces = vec![(*len, Some(byte.0))];
+            let faults = user_faults(scenario, at);
+            let mut buffer = BadFrom { good: Buffer { pieces }, faults };
+            let appends = Rc::clone(&machine.appends);
+            Box::pin(async move {
+                let begun = engine.append_direct(task, FILE, &mut buffer).await;
+                let pos = Some(begun.pos.get());
+                if let Some(result) = begun.result {
+                    return Got { pos, ..plain(result) };
+                }
+                appends.borrow_mut().begun.push((at, begun));
+                Got { pos, ..Got::default() }
+            })
+        }
+        Act::WaitAll {} => wait_all(engine, Rc::clone(&machine.appends), task),
+        Act::ReflinkRange { src_off, dst_off, len } => Box::pin(async move {
+            let (from, to) = ((SOURCE, Pos::new(*src_off)), (FILE, Pos::new(*dst_off)));
+            let done = engine.reflink(task, from, to, Bytes::new(*len)).await;
+            plain(OpResult(done.0.map(|_| Bytes::ZERO)))
+        }),
         Act::Pwritev { off, iov } => {
             let pieces = iov.iter().map(Iov::piece).collect();
-            write(engine, scenario, at, (*off, false, task), pieces)
+            write(engine, scenario, at, (*off, WriteFlags::default(), task), pieces)
         }
         Act::Fsync {} => Box::pin(async move { plain(engine.fsync(task, FILE, false).await) }),
         Act::Writeback { mode, nr_to_write, cyclic, .. } => Box::pin(async move {
@@ -185,13 +213,21 @@ fn signal(result: OpResult) -> Got {
     Got { ret: Some(number(result).map_err(|_| "SIGBUS".to_owned())), ..Got::default() }
 }
 
-fn write(
-    engine: Rc<Engine<Traced>>,
-    scenario: &Scenario,
-    at: usize,
-    (off, nowait, task): (u64, bool, TaskId),
-    pieces: Vec<(u64, Option<u8>)>,
-) -> Running<'_> {
+/// Waits for every append that was begun.
+fn wait_all<'a>(engine: Rc<Engine<Traced>>, appends: Appends, task: TaskId) -> Running<'a> {
+    Box::pin(async move {
+        let begun = core::mem::take(&mut appends.borrow_mut().begun);
+        for (at, append) in begun {
+            let result = engine.wait_direct(task, append).await;
+            let got = Got { pos: Some(append.pos.get()), ..plain(result) };
+            appends.borrow_mut().ended.push((at, got));
+        }
+        Got { ret: Some(Ok(0)), ..Got::default() }
+    })
+}
+
+/// The faults of the application's memory in one operation.
+fn user_faults(scenario: &Scenario, at: usize) -> Vec<UserFault> {
     let user = move |fault: &&FaultWords| {
         matches!(fault.at, FaultAt::CopyFromUser | FaultAt::FaultIn) && fault.op == Some(at)
     };
@@ -199,10 +235,19 @@ fn write(
         copied: Bytes::new(fault.copied),
         spared: if fault.at == FaultAt::FaultIn { Some(0) } else { fault.times.0 },
     };
-    let faults = scenario.faults.iter().filter(user).map(fault).collect();
-    Box::pin(async move {
-        let mut buffer = BadFrom { good: Buffer { pieces }, faults };
-        let flags = WriteFlags { nowait, ..WriteFlags::default() };
-        plain(engine.pwrite(task, FILE, Pos::new(off), &mut buffer, flags).await)
-    })
+    scenario.faults.iter().filter(user).map(fault).collect()
+}
+
+fn write(
+    engine: Rc<Engine<Traced>>,
+    scenario: &Scenario,
+    at: usize,
+    (off, flags, task): (u64, WriteFlags, TaskId),
+    pieces: Vec<(u64, Option<u8>)>,
+) -> Running<'_> {
+    let good = Buffer { pieces };
+    let mut buffer = BadFrom { good, faults: user_faults(scenario, at) };
+    Box::pin(
+        async move { plain(engine.pwrite(task, FILE, Pos::new(off), &mut buffer, flags).await) },
+    )
 }

@@ -1,6 +1,6 @@
 //! Runs the operations of a case, one after another.
 
-use super::device::{Hangs, complete_one, drive, settle};
+use super::device::{Hangs, LATER, Pick, complete_one, drive, settle};
 use super::format::{Act, FallocateMode, Iov, Op, Scenario};
 use super::machine::{FILE, Machine};
 use super::perform::perform;
@@ -22,6 +22,8 @@ pub(super) struct Got {
     pub(super) bytes: Option<(u64, Vec<u8>)>,
     pub(super) did_zero: Option<bool>,
     pub(super) nr_to_write: Option<i64>,
+    /// Where an append went.
+    pub(super) pos: Option<u64>,
 }
 
 /// Everything that a case showed.
@@ -71,6 +73,15 @@ fn reshape(model: &mut Vec<u8>, mode: FallocateMode, off: usize, len: usize) {
     }
 }
 
+/// Puts bytes into a plain array, which grows for them.
+fn overwrite(model: &mut Vec<u8>, at: u64, len: u64, byte: u8) {
+    let (start, end) = (at as usize, at.saturating_add(len) as usize);
+    if model.len() < end {
+        model.resize(end, 0);
+    }
+    model[start..end].fill(byte);
+}
+
 impl Shown {
     pub(super) fn new(machine: Machine) -> Self {
         Self {
@@ -112,14 +123,24 @@ impl Shown {
         self.machine.arm(at, false);
         self.machine.follow();
         match done {
-            Ok(got) => self.ended(at, op, got, model),
+            Ok(got) => self.ended(at, &scenario.ops, got, model),
             Err(Hangs) => self.hang(at),
         }
     }
     /// Keeps what an operation gave, and the state after it.
-    pub(super) fn ended(&mut self, at: usize, op: &Op, got: Got, model: &mut Vec<u8>) {
+    pub(super) fn ended(&mut self, at: usize, ops: &[Op], got: Got, model: &mut Vec<u8>) {
+        let op = &ops[at];
         self.compare_with_model(model, op, &got);
         self.got[at] = got;
+        let ended = core::mem::take(&mut self.machine.appends.borrow_mut().ended);
+        for (of, got) in ended {
+            if let (Act::DioAppendAsync { len, byte }, Some(Ok(_)), Some(pos)) =
+                (&ops[of].act, &got.ret, got.pos)
+            {
+                overwrite(model, pos, *len, byte.0);
+            }
+            self.got[of] = got;
+        }
         let now = snapshot(&self.machine);
         let Self { after, got, .. } = self;
         for (of, after) in after.iter_mut().enumerate().skip(at) {
@@ -155,12 +176,14 @@ impl Shown {
             }
         };
         match &op.act {
-            Act::Pwrite { off, len, byte, .. } => put(*off, &[(*len, Some(byte.0))]),
+            Act::Pwrite { off, len, byte, .. } | Act::DioWrite { off, len, byte } => {
+                put(*off, &[(*len, Some(byte.0))]);
+            }
             Act::Pwritev { off, iov } => {
                 let pieces: Vec<_> = iov.iter().map(Iov::piece).collect();
                 put(*off, &pieces);
             }
-            Act::Pread { off, .. } | Act::MmapLoad { off, .. } => {
+            Act::Pread { off, .. } | Act::DioRead { off, .. } | Act::MmapLoad { off, .. } => {
                 let Some((_, bytes)) = &got.bytes else { return };
                 let start = (*off as usize).min(model.len());
                 let end = (start + bytes.len()).min(model.len());
@@ -170,6 +193,13 @@ impl Shown {
                 }
                 if behind.iter().any(|byte| *byte != 0) {
                     self.behind_eof.push(format!("the load at {off} sees bytes behind EOF"));
+                }
+            }
+            Act::ReflinkRange { src_off, dst_off, len } => {
+                let source = &self.machine.source;
+                let end = (src_off.saturating_add(*len) as usize).min(source.len());
+                for (at, byte) in source[(*src_off as usize).min(end)..end].iter().enumerate() {
+                    overwrite(model, dst_off + at as u64, 1, *byte);
                 }
             }
             Act::Truncate { size } => model.resize(*size as usize, 0),
@@ -217,7 +247,7 @@ impl Shown {
     fn act(&mut self, scenario: &Scenario, at: usize, op: &Op) -> Result<Got, Hangs> {
         let engine = Rc::clone(&self.machine.engine);
         let port = &self.machine.port;
-        if let Some(future) = perform(&engine, scenario, at, MAIN) {
+        if let Some(future) = perform(&self.machine, scenario, at, MAIN) {
             port.borrow_mut().hold = held(op);
             let done = drive(&engine, port, future);
             port.borrow_mut().hold = None;
@@ -225,7 +255,7 @@ impl Shown {
         }
         match &op.act {
             Act::Complete { label } => {
-                while complete_one(&engine, port, Some(label)) {}
+                while complete_one(&engine, port, Pick::Label(label)) {}
                 settle(&engine, port);
             }
             Act::CrashRemount { clean } => {
@@ -249,11 +279,12 @@ impl Shown {
 }
 
 /// Under which label the bios of an operation are held.
+#[allow(clippy::wildcard_enum_match_arm, reason = "all others hold nothing")]
 pub(super) fn held(op: &Op) -> Option<String> {
-    if let Act::Writeback { hold_completion, .. } = &op.act {
-        hold_completion.clone()
-    } else {
-        None
+    match &op.act {
+        Act::Writeback { hold_completion, .. } => hold_completion.clone(),
+        Act::DioAppendAsync { .. } => Some(LATER.to_owned()),
+        _ => None,
     }
 }
 

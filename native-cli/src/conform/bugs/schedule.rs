@@ -1,7 +1,7 @@
 //! Runs the operations of a case as its schedule says: one task at a time, until it is where the
 //! step says, must wait, or has ended.
 
-use super::device::{Completes, complete_next, take_effects};
+use super::device::{Completes, Pick, complete_next, take_effects};
 use super::format::{Point, Scenario, ScheduleStep};
 use super::perform::{Running, perform};
 use super::run::{Got, MAIN, Shown, held};
@@ -126,12 +126,11 @@ impl Shown {
         self.machine.engine.release(task.id);
         loop {
             if let Some((at, got)) = task.settles.take() {
-                match self.complete(&mut until) {
+                match self.complete(Pick::Free, &mut until) {
                     Completes::One => moved = true,
                     Completes::None => {
-                        let op = &scenario.ops[at];
-                        let got = self.finished(op, got);
-                        self.ended(at, op, got, model);
+                        let got = self.finished(&scenario.ops[at], got);
+                        self.ended(at, &scenario.ops, got, model);
                         moved = true;
                         continue;
                     }
@@ -145,7 +144,7 @@ impl Shown {
             }
             if task.running.is_none() {
                 let Some(at) = task.ops.pop_front() else { return moved };
-                let future = perform(&self.machine.engine, scenario, at, task.id);
+                let future = perform(&self.machine, scenario, at, task.id);
                 let Some(future) = future else {
                     self.run_op(scenario, at, model);
                     if self.hangs {
@@ -180,7 +179,7 @@ impl Shown {
                 }
                 Poll::Pending if self.machine.engine.is_held(task.id) => return true,
                 Poll::Pending if flushed => {}
-                Poll::Pending => match self.complete(&mut until) {
+                Poll::Pending => match self.complete(Pick::Awaited, &mut until) {
                     Completes::One => moved = true,
                     Completes::None => return moved,
                     Completes::Stops => return true,
@@ -189,7 +188,7 @@ impl Shown {
         }
     }
     /// Ends the oldest bio, unless the task is to stop there.
-    fn complete(&self, until: &mut Until) -> Completes {
+    fn complete(&self, pick: Pick<'_>, until: &mut Until) -> Completes {
         let (engine, port) = (&self.machine.engine, &self.machine.port);
         let stops = |pos: u64, end: u64| {
             let Until::Completion { at, passes, before } = until else { return None };
@@ -202,7 +201,7 @@ impl Shown {
             }
             Some(*before)
         };
-        let done = complete_next(engine, port, stops);
+        let done = complete_next(engine, port, pick, stops);
         if matches!(done, Completes::Stops) {
             *until = Until::Held;
         }
@@ -227,12 +226,12 @@ impl Point {
             Self::AfterMapBlocks => Some(StopPoint::AfterMapBlocks),
             Self::WbFolioDone => Some(StopPoint::WbFolioDone),
             Self::AfterWritebackSubmit => Some(StopPoint::AfterWritebackSubmit),
+            Self::DioSubmitted => Some(StopPoint::DirectSubmitted),
+            Self::ReleaseDataFound => Some(StopPoint::ReleaseDataFound),
             // Both forks are looked up in one go.
             Self::BetweenForkLookups
             | Self::BeforeIoComplete
             | Self::IoComplete
-            | Self::ReleaseDataFound
-            | Self::DioSubmitted
             | Self::Blocked
             | Self::End => None,
         }

@@ -26,6 +26,7 @@ pub(super) struct Snapshot {
     pub(super) extents: Vec<ExtentSeen>,
     pub(super) cow_extents: Vec<ExtentSeen>,
     pub(super) writeback_index: u64,
+    pub(super) zone_pointer: u64,
     pub(super) bytes: Vec<u8>,
     pub(super) disk: Store,
 }
@@ -35,7 +36,8 @@ pub(super) fn snapshot(machine: &Machine) -> Snapshot {
     let per_block = machine.behaviours().dirty_tracking != DirtyTracking::PerFolio;
     let geometry = machine.geometry;
     let (i_size, disk_size) = machine.sizes();
-    let folios = machine.watch.model.folios().map(|(_, folio)| {
+    let folios = machine.watch.model.folios().map(|(_, folio)| folio);
+    let folios = folios.filter(|folio| folio.place().file == FILE).map(|folio| {
         let flags = folio.flags();
         let whole = flags.has(FolioFlags::UPTODATE);
         let dirty = flags.has(FolioFlags::DIRTY);
@@ -59,6 +61,7 @@ pub(super) fn snapshot(machine: &Machine) -> Snapshot {
         folios: folios.collect(),
         extents: machine.extents(),
         cow_extents: machine.cow_extents(),
+        zone_pointer: machine.watch.model.file(FILE).map_or(0, |file| file.zone_pointer().get()),
         writeback_index: machine.engine.writeback_index(FILE).get(),
         bytes: machine.file_bytes(),
         disk: machine.port.borrow().disk.clone(),

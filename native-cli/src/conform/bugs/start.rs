@@ -110,6 +110,7 @@ pub(super) fn faults_of(all: &[FaultWords]) -> Result<(Vec<EngineFault>, Vec<Bio
             FaultAt::MapBlocks => FaultPoint::MapBlocks,
             FaultAt::AllocIoend => FaultPoint::AllocIoend,
             FaultAt::ConvertUnwritten => FaultPoint::ConvertUnwritten,
+            FaultAt::InvalidateFolio => FaultPoint::InvalidateFolio,
             FaultAt::Submit | FaultAt::WriteBio => {
                 bios.push(BioFault {
                     at_submit: words.at == FaultAt::Submit,
@@ -121,7 +122,7 @@ pub(super) fn faults_of(all: &[FaultWords]) -> Result<(Vec<EngineFault>, Vec<Bio
                 });
                 continue;
             }
-            FaultAt::CopyFromUser | FaultAt::FaultIn | FaultAt::InvalidateFolio => continue,
+            FaultAt::CopyFromUser | FaultAt::FaultIn => continue,
         };
         let effect = match words.returns {
             Some(kind) => FaultEffect::Gives(map_type(kind)),

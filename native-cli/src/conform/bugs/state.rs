@@ -54,13 +54,13 @@ pub(super) fn check(out: &mut Findings, step: usize, block: u64, want: &State, g
         ("reserved_blocks", want.reserved_blocks, (sum(MapType::Delalloc) + promised) / block),
         ("allocated_bytes", want.allocated_bytes, sum(MapType::Mapped) + sum(MapType::Unwritten)),
         ("writeback_index", want.writeback_index, got.writeback_index),
+        ("zone_write_pointer", want.zone_write_pointer, got.zone_pointer),
     ] {
         if let Some(want) = want {
             field(key, json!(want), json!(got));
         }
     }
     for (key, there) in [
-        ("zone_write_pointer", want.zone_write_pointer.is_some()),
         ("dirty_nodes", want.dirty_nodes.is_some()),
         ("dirty_data", want.dirty_data.is_some()),
         ("checkpoint_written", want.checkpoint_written.is_some()),

@@ -1,0 +1,110 @@
+//! Direct reads and writes beside cached data: laws over random mixes, and each rule by itself.
+
+mod common;
+
+use common::{Kind, Op, Rig, direct_scripts, geometries, geometry, header, queue, shaping_scripts};
+use folioscope_core::behaviour::{PROFILES, ZeroFlush};
+use folioscope_core::counters::Counter;
+use folioscope_core::geometry::Geometry;
+use folioscope_core::trace::delta::Delta;
+use folioscope_core::trace::model::Model;
+use folioscope_core::trace::sink::Sink;
+use folioscope_core::trace::step::Step;
+use folioscope_core::trace::timeline::{Recording, Timeline};
+use proptest::prelude::*;
+
+/// Keeps the steps, and compares their model with the engine after each.
+struct Folding {
+    recording: Recording,
+    model: Model,
+}
+
+impl Sink for Folding {
+    const ON: bool = true;
+    const MIRROR: bool = true;
+    fn mirror(&mut self, state: &Model) {
+        assert_eq!(self.model.without_tallies(), *state);
+    }
+    fn take(&mut self, step: Step, deltas: &[Delta]) {
+        self.recording.push(step, deltas);
+        for delta in deltas {
+            self.model.apply(delta).expect("the trace fits the state it changes");
+        }
+    }
+}
+
+/// Worlds for direct I/O: also blocks of several sectors, smaller and larger than a page.
+fn worlds() -> Vec<Geometry> {
+    let mut all = geometries().to_vec();
+    all.extend([geometry(4096, 1024, 2), geometry(512, 2048, 4)]);
+    all
+}
+
+fn limit_of(at: usize) -> u64 {
+    if at >= 4 { 20_000 } else { 700 }
+}
+
+fn cases() -> impl Strategy<Value = (usize, usize, Kind, Vec<Op>)> {
+    let kinds = [
+        Kind::Extents,
+        Kind::BlockDev,
+        Kind::Shared,
+        Kind::Queued,
+        Kind::Stuffed,
+        Kind::Indirect,
+        Kind::Generic,
+    ];
+    let kind = prop::sample::select(kinds.to_vec());
+    (0..worlds().len(), 0..PROFILES.len(), kind).prop_flat_map(|(at, with, kind)| {
+        let reshapes = matches!(kind, Kind::Extents | Kind::Shared | Kind::Queued | Kind::Generic);
+        let direct = direct_scripts(limit_of(at), 14);
+        let script = if reshapes {
+            prop_oneof![direct, mixed(limit_of(at))].boxed()
+        } else {
+            direct.boxed()
+        };
+        // A device does not grow.
+        let first = (kind == Kind::BlockDev).then_some(Op::Write(0, limit_of(at) * 2, false));
+        script.prop_map(move |script| {
+            (at, with, kind, first.into_iter().chain(script).collect::<Vec<_>>())
+        })
+    })
+}
+
+/// Direct I/O between changes of size and extents.
+fn mixed(limit: u64) -> impl Strategy<Value = Vec<Op>> {
+    let part = prop_oneof![shaping_scripts(limit, 3), direct_scripts(limit, 3)];
+    prop::collection::vec(part, 1..6).prop_map(|parts| parts.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_mix_of_direct_and_cached_agrees_with_a_plain_array((at, with, kind, script) in cases()) {
+        let behaviours = PROFILES[with].behaviours;
+        // Old zeroing skips dirty cache over unwritten blocks: file systems must write it before.
+        let old = behaviours.zero_flush == ZeroFlush::Never;
+        let kind = if old && kind == Kind::Generic { Kind::Extents } else { kind };
+        let geometry = worlds()[at];
+        let sink = Folding { recording: Recording::default(), model: Model::new(geometry) };
+        let mut rig = Rig::with_timing(geometry, behaviours, kind, sink, queue());
+        let mut model = rig.start();
+        rig.run(&script, &mut model);
+        rig.fsync();
+        prop_assert_eq!(rig.durable(), model);
+        let counters = rig.engine.counters();
+        prop_assert_eq!(counters.get(Counter::BrokenInvariants), 0);
+        prop_assert_eq!(counters.get(Counter::DirectCollisions), 0);
+        rig.engine.look(|world| {
+            let files = world.snapshot();
+            assert!(files.files().all(|(_, file)| file.direct() == 0));
+        });
+        let recording = rig.engine.into_sink().recording;
+        let timeline = Timeline::new(header(geometry, behaviours), recording);
+        let mut timeline = timeline.expect("a trace fits itself");
+        timeline.seek(usize::MAX);
+        while timeline.back() {}
+        prop_assert_eq!(timeline.model(), &Model::new(geometry));
+    }
+}
