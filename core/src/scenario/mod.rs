@@ -95,6 +95,8 @@ pub enum Action {
         range: FileRange,
         /// Fail rather than wait.
         nowait: bool,
+        /// Past the cache.
+        direct: bool,
     },
     /// Write `byte` throughout `range`.
     Pwrite {
@@ -106,6 +108,17 @@ pub enum Action {
         dsync: bool,
         /// Fail rather than wait.
         nowait: bool,
+        /// Past the cache.
+        direct: bool,
+    },
+    /// Give `range` the blocks of another range.
+    Reflink {
+        /// Whose.
+        source: FileId,
+        /// From where on.
+        from: Pos,
+        /// Where to.
+        range: FileRange,
     },
     /// Make the file durable.
     Fsync,
@@ -157,6 +170,7 @@ impl Action {
             | Self::SyncRange(..)
             | Self::Truncate(_)
             | Self::Fallocate(..)
+            | Self::Reflink { .. }
             | Self::Seek { .. } => FileRange::between(Pos::ZERO, Pos::ZERO),
         }
     }
@@ -165,7 +179,9 @@ impl Action {
         match self {
             Self::Truncate(new) => size.max(*new),
             Self::Fallocate(FallocMode::Insert, range) => size + range.len(),
-            Self::Pwrite { range, .. } | Self::Fallocate(_, range) => range.end().max(size),
+            Self::Pwrite { range, .. }
+            | Self::Reflink { range, .. }
+            | Self::Fallocate(_, range) => range.end().max(size),
             Self::Pread { .. }
             | Self::Fsync
             | Self::Fdatasync

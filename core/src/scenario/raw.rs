@@ -99,6 +99,9 @@ pub(super) struct RawOp {
     pub(super) len: Option<Spanned<RawSize>>,
     pub(super) byte: Option<Spanned<i64>>,
     pub(super) nowait: bool,
+    pub(super) direct: Option<Spanned<bool>>,
+    pub(super) source: Option<Spanned<String>>,
+    pub(super) source_at: Option<Spanned<RawSize>>,
     pub(super) pages: Option<Spanned<i64>>,
     pub(super) repeat: Option<Spanned<i64>>,
     pub(super) seed: Option<Spanned<i64>>,
@@ -269,8 +272,21 @@ fn extent_of(span: Span, table: &DeTable<'_>) -> Result<RawExtent, Problem> {
 
 fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
     let known = [
-        "do", "file", "at", "len", "byte", "nowait", "pages", "repeat", "seed", "then", "size",
+        "do",
+        "file",
+        "at",
+        "len",
+        "byte",
+        "nowait",
+        "direct",
+        "pages",
+        "repeat",
+        "seed",
+        "then",
+        "size",
         "mode",
+        "source",
+        "source_at",
     ];
     let fields = Fields::new(span, table, &known)?;
     Ok(RawOp {
@@ -280,6 +296,9 @@ fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
         len: fields.may("len", size)?,
         byte: fields.may("byte", integer)?,
         nowait: fields.may("nowait", boolean)?.is_some_and(Spanned::into_inner),
+        direct: fields.may("direct", boolean)?,
+        source: fields.may("source", string)?,
+        source_at: fields.may("source_at", size)?,
         pages: fields.may("pages", integer)?,
         repeat: fields.may("repeat", integer)?,
         seed: fields.may("seed", integer)?,

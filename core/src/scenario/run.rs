@@ -175,14 +175,14 @@ fn run_op<E: Env>(
 ) -> Result<OpResult, Stuck> {
     let task = TaskId::new(1);
     match op.action {
-        Action::Pread { range, nowait } => {
+        Action::Pread { range, nowait, direct } => {
             let mut dest = Discard(range.len());
-            let flags = ReadFlags { nowait, ..ReadFlags::default() };
+            let flags = ReadFlags { nowait, direct, ..ReadFlags::default() };
             drive(engine, sim, engine.pread(task, op.file, range.start(), &mut dest, flags))
         }
-        Action::Pwrite { range, byte, dsync, nowait } => {
+        Action::Pwrite { range, byte, dsync, nowait, direct } => {
             let mut source = BadFrom { good: Fill { byte, len: range.len() }, faults };
-            let flags = WriteFlags { dsync, nowait, ..WriteFlags::default() };
+            let flags = WriteFlags { dsync, nowait, direct, ..WriteFlags::default() };
             drive(engine, sim, engine.pwrite(task, op.file, range.start(), &mut source, flags))
         }
         Action::Fsync => drive(engine, sim, engine.fsync(task, op.file, false)),
@@ -200,6 +200,10 @@ fn run_op<E: Env>(
         Action::Truncate(size) => drive(engine, sim, engine.truncate(task, op.file, size)),
         Action::Fallocate(mode, range) => {
             drive(engine, sim, engine.fallocate(task, op.file, mode, range))
+        }
+        Action::Reflink { source, from, range } => {
+            let (from, to) = ((source, from), (op.file, range.start()));
+            drive(engine, sim, engine.reflink(task, from, to, range.len()))
         }
         Action::Seek { pos, data } => Ok(engine.seek(task, op.file, pos, data)),
     }
