@@ -34,7 +34,7 @@ pub const INVARIANTS: &[(u8, &str)] = &[
     (16, "unsharing meets no block without data"),
     (17, "a folio is uptodate when bytes that live with the inode are written through it"),
     (18, "a folio is uptodate when a page of it becomes writable"),
-    (19, "zeroing meets no folio that begins behind EOF"),
+    (19, "zeroing what is only promised meets no folio that begins behind EOF"),
     (20, "a folio is locked while its writeback is set up"),
     (21, "a folio is clean while its writeback is set up"),
     (22, "a folio does not enter writeback twice"),

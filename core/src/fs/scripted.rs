@@ -30,6 +30,8 @@ pub struct Scripted {
     answers: VecDeque<Answer>,
     unanswered: Vec<(Intent, Pos)>,
     inline: (Pos, Vec<u8>),
+    /// Blocks of the file system's own are read like data.
+    plain_metadata: bool,
 }
 
 impl Scripted {
@@ -40,7 +42,13 @@ impl Scripted {
             answers: VecDeque::new(),
             unanswered: Vec::new(),
             inline: (Pos::ZERO, Vec::new()),
+            plain_metadata: false,
         }
+    }
+    /// The same, whose own blocks are read like data, as ext4 does it.
+    #[must_use]
+    pub fn with_plain_metadata(self) -> Self {
+        Self { plain_metadata: true, ..self }
     }
     /// The extents that writeback sees.
     pub const fn map(&self) -> &ExtentMap {
@@ -80,7 +88,8 @@ impl Scripted {
     /// A block that must be read before the next answer can be given.
     pub fn metadata_for(&self, range: FileRange, intent: Intent) -> Option<Metadata> {
         let answer = &self.answers[self.next_answer(range, intent)?];
-        answer.metadata.front().map(|(addr, len)| Metadata { addr: *addr, len: *len, meta: true })
+        let (addr, len) = *answer.metadata.front()?;
+        Some(Metadata { addr, len, meta: !self.plain_metadata })
     }
     /// That block was read.
     pub fn metadata_known(&mut self, range: FileRange, intent: Intent) {

@@ -99,14 +99,14 @@ impl<E: Env> World<E> {
         let len = if len.is_zero() { size.since(from) } else { len };
         let range = |pos| FileRange::new(pos, len).ok_or(Errno::Inval);
         let (from, to) = (range(from)?, range(to)?);
+        if at_eof {
+            return Ok(Pair { src, dst, from, to });
+        }
         let aligned = |pos: Pos| geometry.round_down_block(pos) == pos;
         if !aligned(from.start()) || !aligned(to.start()) {
             return Err(Errno::Inval);
         }
         let pair = Pair { src, dst, from, to };
-        if at_eof {
-            return Ok(pair);
-        }
         if to.start() >= geometry.max_file() {
             return Err(Errno::FBig);
         }

@@ -203,6 +203,7 @@ fn push_ops(
         ops.extend(then.map(|action| ScenarioOp { file, action }));
         Ok(())
     };
+    let direct = direct_of(raw)?;
     let written = |n: u64| byte.unwrap_or(1 + n % 251) as u8;
     match raw.what.get_ref().as_str() {
         what @ ("pread" | "pwrite" | "pwrite_dsync") => {
@@ -217,12 +218,9 @@ fn push_ops(
                 }
                 let dsync = what == "pwrite_dsync";
                 push(if what == "pread" {
-                    Action::Pread {
-                        range,
-                        flags: ReadFlags { dontcache, nowait, ..ReadFlags::default() },
-                    }
+                    Action::Pread { range, flags: ReadFlags { dontcache, nowait, direct } }
                 } else {
-                    let flags = WriteFlags { dsync, dontcache, nowait, ..WriteFlags::default() };
+                    let flags = WriteFlags { dsync, dontcache, nowait, direct };
                     Action::Pwrite { range, byte: written(n), flags }
                 })?;
             }
@@ -241,9 +239,19 @@ fn push_ops(
                 let start = Pos::new(random.below(blocks) * len.get());
                 let range = FileRange::between(start, start + len);
                 let RawOp { nowait, dontcache, .. } = *raw;
-                let flags = WriteFlags { dontcache, nowait, ..WriteFlags::default() };
+                let flags = WriteFlags { dontcache, nowait, direct, ..WriteFlags::default() };
                 push(Action::Pwrite { range, byte: written(n), flags })?;
             }
+        }
+        "reflink" => {
+            let (source, from) = (reflink_source(files, entry)?, raw.source_at.as_ref());
+            let from = Pos::ZERO + from.map_or(Ok(Bytes::ZERO), size)?;
+            let range = range()?;
+            if range.end() > Pos::ZERO + MAX_FILE {
+                let message = format!("it ends beyond {MAX_FILE}, the most a file may have");
+                return Err((entry.span(), message));
+            }
+            push(Action::Reflink { source, from, range })?;
         }
         "reclaim" => {
             let pages =
@@ -260,7 +268,7 @@ fn push_ops(
                 let names = shape::NAMES;
                 let message = format!(
                     "no operation `{other}`: expected pread, pwrite, pwrite_dsync, randwrite, \
-                     fsync, fdatasync, syncfs, reclaim, {names}"
+                     fsync, fdatasync, syncfs, reclaim, reflink, {names}"
                 );
                 (raw.what.span(), message)
             })?;
@@ -270,6 +278,28 @@ fn push_ops(
         }
     }
     Ok(())
+}
+
+/// Whether an operation goes past the cache; only reads and writes can.
+fn direct_of(raw: &RawOp) -> Result<bool, Problem> {
+    let Some(direct) = &raw.direct else { return Ok(false) };
+    let transfers = ["pread", "pwrite", "pwrite_dsync", "randwrite"];
+    if !transfers.contains(&raw.what.get_ref().as_str()) {
+        let message = format!("`direct` is for {}: leave it out", transfers.join(", "));
+        return Err((direct.span(), message));
+    }
+    Ok(*direct.get_ref())
+}
+
+/// The file whose blocks are linked.
+fn reflink_source(files: &[StartFile], entry: &Spanned<RawOp>) -> Result<FileId, Problem> {
+    let named = entry.get_ref().source.as_ref();
+    let missing =
+        || (entry.span(), "`source`, the file to link blocks from, is missing".to_owned());
+    let named = named.ok_or_else(missing)?;
+    let at = files.iter().position(|file| file.name == *named.get_ref());
+    at.map(|at| FileId::new(at as u32))
+        .ok_or_else(|| (named.span(), format!("no file is called `{}`", named.get_ref())))
 }
 
 fn sync_action(name: &str) -> Option<Action> {

@@ -111,6 +111,15 @@ pub enum Action {
         /// How.
         flags: WriteFlags,
     },
+    /// Give `range` the blocks of another range.
+    Reflink {
+        /// Whose.
+        source: FileId,
+        /// From where on.
+        from: Pos,
+        /// Where to.
+        range: FileRange,
+    },
     /// Say how a range will be used.
     Fadvise(FileRange, Advice),
     /// Make the file durable.
@@ -164,6 +173,7 @@ impl Action {
             | Self::SyncRange(..)
             | Self::Truncate(_)
             | Self::Fallocate(..)
+            | Self::Reflink { .. }
             | Self::Seek { .. } => FileRange::between(Pos::ZERO, Pos::ZERO),
         }
     }
@@ -172,7 +182,9 @@ impl Action {
         match self {
             Self::Truncate(new) => size.max(*new),
             Self::Fallocate(FallocMode::Insert, range) => size + range.len(),
-            Self::Pwrite { range, .. } | Self::Fallocate(_, range) => range.end().max(size),
+            Self::Pwrite { range, .. }
+            | Self::Reflink { range, .. }
+            | Self::Fallocate(_, range) => range.end().max(size),
             Self::Pread { .. }
             | Self::Fsync
             | Self::Fdatasync

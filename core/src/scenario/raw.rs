@@ -99,6 +99,9 @@ pub(super) struct RawOp {
     pub(super) len: Option<Spanned<RawSize>>,
     pub(super) byte: Option<Spanned<i64>>,
     pub(super) nowait: bool,
+    pub(super) direct: Option<Spanned<bool>>,
+    pub(super) source: Option<Spanned<String>>,
+    pub(super) source_at: Option<Spanned<RawSize>>,
     pub(super) pages: Option<Spanned<i64>>,
     pub(super) repeat: Option<Spanned<i64>>,
     pub(super) seed: Option<Spanned<i64>>,
@@ -277,6 +280,7 @@ fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
         "len",
         "byte",
         "nowait",
+        "direct",
         "pages",
         "repeat",
         "seed",
@@ -285,6 +289,8 @@ fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
         "mode",
         "dontcache",
         "advice",
+        "source",
+        "source_at",
     ];
     let fields = Fields::new(span, table, &known)?;
     Ok(RawOp {
@@ -294,6 +300,9 @@ fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
         len: fields.may("len", size)?,
         byte: fields.may("byte", integer)?,
         nowait: fields.may("nowait", boolean)?.is_some_and(Spanned::into_inner),
+        direct: fields.may("direct", boolean)?,
+        source: fields.may("source", string)?,
+        source_at: fields.may("source_at", size)?,
         pages: fields.may("pages", integer)?,
         repeat: fields.may("repeat", integer)?,
         seed: fields.may("seed", integer)?,

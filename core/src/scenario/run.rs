@@ -262,6 +262,10 @@ fn run_op<E: Env>(
         Action::Fallocate(mode, range) => {
             drive(engine, sim, engine.fallocate(task, file, mode, range))
         }
+        Action::Reflink { source, from, range } => {
+            let (from, to) = ((source, from), (file, range.start()));
+            drive(engine, sim, engine.reflink(task, from, to, range.len()))
+        }
         Action::Seek { pos, data } => Ok(engine.seek(task, file, pos, data)),
     }
 }

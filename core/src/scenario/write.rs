@@ -59,7 +59,7 @@ fn put(scenario: &Scenario, out: &mut String) -> fmt::Result {
     for op in &scenario.ops {
         let file = &scenario.files[op.file.get() as usize];
         writeln!(out, "\n[[op]]")?;
-        put_op(op, out)?;
+        put_op(op, scenario, out)?;
         if op.file.get() > 0 {
             writeln!(out, "file = {:?}", file.name)?;
         }
@@ -123,7 +123,7 @@ fn put_file(file: &StartFile, shares: Option<&StartFile>, out: &mut String) -> f
     Ok(())
 }
 
-fn put_op(op: &ScenarioOp, out: &mut String) -> fmt::Result {
+fn put_op(op: &ScenarioOp, scenario: &Scenario, out: &mut String) -> fmt::Result {
     let range = |out: &mut String, name: &str, range: FileRange| {
         let (start, len) = (range.start().get(), range.len().get());
         writeln!(out, "do = {name:?}\nat = {start}\nlen = {len}")
@@ -135,13 +135,20 @@ fn put_op(op: &ScenarioOp, out: &mut String) -> fmt::Result {
         Action::Pread { range: part, flags } => {
             range(out, "pread", part)?;
             flag(out, "nowait", flags.nowait)?;
+            flag(out, "direct", flags.direct)?;
             flag(out, "dontcache", flags.dontcache)
         }
         Action::Pwrite { range: part, byte, flags } => {
             range(out, if flags.dsync { "pwrite_dsync" } else { "pwrite" }, part)?;
             writeln!(out, "byte = {byte}")?;
+            flag(out, "direct", flags.direct)?;
             flag(out, "nowait", flags.nowait)?;
             flag(out, "dontcache", flags.dontcache)
+        }
+        Action::Reflink { source, from, range: part } => {
+            range(out, "reflink", part)?;
+            let source = &scenario.files[source.get() as usize].name;
+            writeln!(out, "source = {source:?}\nsource_at = {}", from.get())
         }
         Action::Fadvise(part, advice) => {
             range(out, "fadvise", part)?;

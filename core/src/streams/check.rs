@@ -114,7 +114,10 @@ impl<'a, S: Subject> Stream<'a, S> {
             Action::Fallocate(mode, _) => {
                 !matches!(mode, FallocMode::Collapse | FallocMode::Insert)
             }
-            Action::Pwrite { .. } | Action::MmapStore { .. } | Action::Truncate(_) => true,
+            Action::Pwrite { .. }
+            | Action::MmapStore { .. }
+            | Action::Truncate(_)
+            | Action::Reflink { .. } => true,
             Action::Pread { .. }
             | Action::Fadvise(..)
             | Action::Fsync
@@ -159,6 +162,7 @@ impl<'a, S: Subject> Stream<'a, S> {
             | Action::SyncRange(..)
             | Action::Truncate(_)
             | Action::Fallocate(..)
+            | Action::Reflink { .. }
             | Action::Seek { .. } => return Ok(()),
         };
         let (start, end) = (start.min(size), end.min(size));

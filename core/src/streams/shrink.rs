@@ -89,6 +89,7 @@ fn simpler(step: &Step) -> Vec<Step> {
         | Action::Reclaim(_)
         | Action::Truncate(_)
         | Action::Fallocate(..)
+        | Action::Reflink { .. }
         | Action::Seek { .. } => {}
     }
     all

@@ -178,7 +178,8 @@ impl Real<'_> {
             | Action::MmapLoad(_)
             | Action::MmapStore { .. }
             | Action::Msync(_)
-            | Action::SyncRange(..) => Ok(0),
+            | Action::SyncRange(..)
+            | Action::Reflink { .. } => Ok(0),
         }
     }
 }
@@ -207,7 +208,8 @@ impl Subject for Real<'_> {
             | Action::MmapLoad(_)
             | Action::MmapStore { .. }
             | Action::Msync(_)
-            | Action::SyncRange(..) => false,
+            | Action::SyncRange(..)
+            | Action::Reflink { .. } => false,
             Action::Pread { .. }
             | Action::Pwrite { .. }
             | Action::Fadvise(..)

@@ -4,7 +4,7 @@ use super::Stack;
 use super::command::Line;
 use super::format::{Common, GuestCase, GuestOp, MapText, Queue, name, text};
 use super::observe::{Lists, View, observe};
-use super::place::{WritebackMap, file_of, metadata};
+use super::place::{WritebackMap, block, file_of, metadata};
 use super::version;
 use crate::conform::execute::{MAX_ORDER, Traced, act, profile_of, range_of};
 use folioscope_core::cache::frame_alloc::FramePolicy;
@@ -45,7 +45,7 @@ pub(super) fn execute(
     let version = version(&common.kernel)?;
     let large = match stack {
         Stack::Xfs => true,
-        Stack::Gfs2 | Stack::Array => false,
+        Stack::Gfs2 | Stack::Ext | Stack::Array => false,
         Stack::BlockDevice => version >= LARGE_BLOCK_DEVICE,
     };
     let max_order = if large { MAX_ORDER } else { Order::ZERO };
@@ -144,7 +144,9 @@ fn start(
     let made = first.is_some_and(|line| line.creates);
     let snapshot = case.extents.get(file).and_then(|all| all.first());
     let size = snapshot.filter(|_| !made).map_or(0, |snapshot| snapshot.size);
-    (Pos::new(size), Provider::Scripted(Scripted::new(geometry)))
+    let script = Scripted::new(geometry);
+    let script = if stack == Stack::Ext { script.with_plain_metadata() } else { script };
+    (Pos::new(size), Provider::Scripted(script))
 }
 
 /// Gives a file the mappings that the kernel had in an operation.
@@ -159,11 +161,17 @@ fn prepare(
     let mut answers: Vec<Answer> = Vec::new();
     let mut writeback = Vec::new();
     let mut blocks = VecDeque::new();
+    let mut maps = false;
     for row in &op.ev {
         match name(row) {
             "gfs2_iomap_start" => blocks.clear(),
+            "ext4_ind_map_blocks_enter" => {
+                blocks.clear();
+                maps = true;
+            }
+            "ext4_ind_map_blocks_exit" => maps = false,
             "Q" => {
-                let block = metadata(row);
+                let block = if maps { block(row) } else { metadata(row) };
                 blocks.extend(block.map(|(addr, len)| (DevAddr::new(addr), Bytes::new(len))));
             }
             "iomap_iter_dstmap" => {
@@ -171,9 +179,10 @@ fn prepare(
                     continue;
                 };
                 let mapping = Mapping { iomap: iomap(&map), srcmap: None };
-                // Only gfs2 says in which of its calls it reads; XFS has its extents in memory.
+                // Only gfs2 and ext4 say in which of their calls they read; XFS has its extents in memory.
                 let metadata = std::mem::take(&mut blocks);
-                let metadata = if stack == Stack::Gfs2 { metadata } else { VecDeque::new() };
+                let reads = matches!(stack, Stack::Gfs2 | Stack::Ext);
+                let metadata = if reads { metadata } else { VecDeque::new() };
                 answers.push(Answer { intent: None, metadata, mapping });
             }
             "iomap_iter_srcmap" => {

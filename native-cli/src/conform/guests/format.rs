@@ -100,6 +100,13 @@ pub(super) struct GuestOp {
     pub(super) md_rmw_rcw: Vec<Value>,
 }
 
+impl GuestOp {
+    /// Whether it went past the cache.
+    pub(super) fn is_direct(&self) -> bool {
+        self.ev.iter().any(|row| name(row) == "iomap_dio_rw_begin")
+    }
+}
+
 /// The name of an event row.
 pub(super) fn name(row: &[Value]) -> &str {
     row.first().and_then(Value::as_str).unwrap_or("")

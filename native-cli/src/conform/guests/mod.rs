@@ -14,8 +14,9 @@ mod stable;
 use super::compare::{Kind, Verdict};
 use super::known::Known;
 use super::report::Case;
+use super::script::Act;
 use command::Line;
-use format::{Common, GuestCase};
+use format::{Common, GuestCase, GuestOp};
 use observe::Lists;
 use serde_json::Value;
 pub(super) use stable::Stable;
@@ -33,6 +34,8 @@ pub(super) enum Stack {
     /// Maps without large folios, by indirect blocks that must be read. User memory that was
     /// touched is not in these goldens.
     Gfs2,
+    /// The ext4 driver past the cache: its maps are iomap's, found through blocks that must be read.
+    Ext,
     /// The page cache of a block device: what is written back is not compared.
     BlockDevice,
     /// An array, whatever is above it: its bios are given.
@@ -89,6 +92,12 @@ fn run_case(
         .map(|op| command::parse(&op.command))
         .collect::<Result<_, _>>()
         .map_err(|why| format!("{id}: {why}"))?;
+    if stack == Stack::Ext && !case.ops.iter().all(GuestOp::is_direct) {
+        return Ok(Case::skipped(id, "the buffer_head path (the ext4 driver)"));
+    }
+    for (line, _) in lines.iter_mut().zip(&case.ops).filter(|(_, op)| op.is_direct()) {
+        line.calls.iter_mut().for_each(Act::go_direct);
+    }
     for line in lines.iter_mut().filter(|line| stack != Stack::Xfs && line.reshapes()) {
         line.missing = Some("changes of size and extents by this file system".to_owned());
     }
@@ -105,7 +114,7 @@ fn run_case(
     }
     let left_out = match stack {
         Stack::BlockDevice => Some(BLOCK_DEVICE_BIOS.to_owned()),
-        Stack::Xfs | Stack::Gfs2 | Stack::Array => plan.left_out(&lines),
+        Stack::Xfs | Stack::Gfs2 | Stack::Ext | Stack::Array => plan.left_out(&lines),
     };
     Ok(Case::compared(id, verdict, known).without(left_out))
 }
@@ -145,7 +154,7 @@ fn stack(id: &str, stack: &str) -> Result<Stack, &'static str> {
         "xfs" => Ok(Stack::Xfs),
         "bdev" => Ok(Stack::BlockDevice),
         "gfs2" => Ok(Stack::Gfs2),
-        "ext2" | "ext4" => Err("the buffer_head path (the ext4 driver)"),
+        "ext2" | "ext4" => Ok(Stack::Ext),
         "f2fs" => Err("f2fs"),
         _ => Err("this kind of file system"),
     }

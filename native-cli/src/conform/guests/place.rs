@@ -42,7 +42,7 @@ pub(super) fn expected(
         .map(|(op, line)| {
             let file = |ino| match stack {
                 Stack::BlockDevice => line.file.as_deref(),
-                Stack::Xfs | Stack::Gfs2 | Stack::Array => file_of(case, ino),
+                Stack::Xfs | Stack::Gfs2 | Stack::Ext | Stack::Array => file_of(case, ino),
             };
             let here = places_of(case, op);
             let places = [&here, &elsewhere, &after];
@@ -50,8 +50,15 @@ pub(super) fn expected(
             let mut mapping = false;
             for row in &op.ev {
                 match name(row) {
-                    "gfs2_iomap_start" => mapping = true,
-                    "gfs2_iomap_end" => mapping = false,
+                    "gfs2_iomap_start" | "ext4_ind_map_blocks_enter" => mapping = true,
+                    "gfs2_iomap_end" | "ext4_ind_map_blocks_exit" => mapping = false,
+                    // Blocks of ext4 are read without a letter that tells them apart.
+                    "Q" if mapping && stack == Stack::Ext => {
+                        let read =
+                            block(row).map(|block| json!([text(row, 2), "metadata", block.1]));
+                        lists.bios.extend(read);
+                        continue;
+                    }
                     "Q" if mapping => {
                         let read =
                             metadata(row).map(|block| json!([text(row, 2), "metadata", block.1]));
@@ -178,7 +185,12 @@ fn push_row<'a>(
 
 /// Address and bytes of a block of the file system's own that a row reads.
 pub(super) fn metadata(row: &[Value]) -> Option<(u64, u64)> {
-    let reads = name(row) == "Q" && text(row, 2).starts_with('R') && text(row, 2).contains('M');
+    block(row).filter(|_| text(row, 2).contains('M'))
+}
+
+/// Address and bytes that a row reads.
+pub(super) fn block(row: &[Value]) -> Option<(u64, u64)> {
+    let reads = name(row) == "Q" && text(row, 2).starts_with('R');
     let block = (number(row, 3)? * SECTOR, number(row, 4)? * SECTOR);
     reads.then_some(block)
 }
