@@ -28,6 +28,7 @@ pub mod scenario;
 pub mod scene;
 pub mod search;
 pub mod stops;
+pub mod tasks;
 pub mod trace;
 pub mod units;
 pub mod world;

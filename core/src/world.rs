@@ -194,6 +194,8 @@ pub struct World<E: Env> {
     pub(crate) lru: Lru,
     /// Bios whose completion waits for the worker of their file.
     pub(crate) deferred: Vec<BioId>,
+    /// That worker runs only when the host says so.
+    pub(crate) workers_wait: bool,
     pub(crate) at_submit: Option<AtSubmit<E::Frames>>,
     /// A broken invariant is counted and shown and stops nothing, whatever the build.
     pub(crate) keep_going: bool,
@@ -230,6 +232,7 @@ impl<E: Env> World<E> {
             folio_policy: FolioPolicy::Kernel,
             lru: Lru::default(),
             deferred: Vec::new(),
+            workers_wait: false,
             at_submit: None,
             keep_going: false,
             sink,

@@ -31,7 +31,7 @@ pub enum Timing {
     },
 }
 
-enum Work {
+pub(super) enum Work {
     /// Bios that follow each other, with what of their data reaches the medium; a request, or one
     /// alone.
     Io {
@@ -62,7 +62,7 @@ pub struct Sim {
     /// Everything fails.
     dead: bool,
     /// What is in flight by the time of its end, then by submission.
-    running: BTreeMap<(Time, u64), Work>,
+    pub(super) running: BTreeMap<(Time, u64), Work>,
     submitted: u64,
     now: Time,
     /// When each place of the queue is free again.
@@ -325,6 +325,14 @@ impl<E: Env> Host<E> for Sim {
     }
     fn wait(&mut self, engine: &Engine<E>) -> bool {
         let Some((end, work)) = self.next_work() else { return false };
+        self.finish(engine, end, work);
+        true
+    }
+}
+
+impl Sim {
+    /// What was started ends, at `end` or now if that is past.
+    pub(super) fn finish<E: Env>(&mut self, engine: &Engine<E>, end: Time, work: Work) {
         self.now = self.now.max(end);
         engine.handle_time(self.now);
         match work {
@@ -338,7 +346,6 @@ impl<E: Env> Host<E> for Sim {
                 engine.handle_flush_end(id, result);
             }
         }
-        true
     }
 }
 

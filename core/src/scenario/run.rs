@@ -1,13 +1,12 @@
 //! A scenario as a run on a simulated device.
 
-use super::armed::Armed;
-use super::{Action, FileSystem, Scenario, ScenarioOp, StartFile, Variant};
+use super::{FileSystem, Scenario, StartFile, Variant, order};
 use crate::cache::frame_alloc::FramePolicy;
 use crate::counters::Counters;
 use crate::device::sim::{Sim, peek_bytes};
 use crate::device::store::Store;
-use crate::engine::{Engine, ReadFlags, Stuck, WriteFlags, drive};
-use crate::frames::{BadFrom, Discard, Fill, HeapFrames, UserFault};
+use crate::engine::{Engine, Stuck};
+use crate::frames::HeapFrames;
 use crate::fs::blockdev::BlockDev;
 use crate::fs::extents::Extents;
 use crate::fs::indirect::Indirect;
@@ -16,17 +15,29 @@ use crate::geometry::Geometry;
 use crate::ops::OpResult;
 use crate::ops::readahead::ReadaheadLimits;
 use crate::trace::header::{Header, Source};
+use crate::tasks::Broken;
 use crate::trace::sink::Sink;
-use crate::units::{Bytes, DevAddr, FileId, FileRange, Pos, TaskId};
+use crate::units::{Bytes, DevAddr, FileId, FileRange, Pos};
 use crate::world::{Config, Env};
 use core::marker::PhantomData;
 
 /// Heap memory and a sink.
-struct Simulated<S>(PhantomData<S>);
+pub(super) struct Simulated<S>(PhantomData<S>);
 
 impl<S: Sink> Env for Simulated<S> {
     type Sink = S;
     type Frames = HeapFrames;
+}
+
+/// Why a run did not come to its end.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RunError {
+    /// An operation hangs.
+    #[error(transparent)]
+    Stuck(#[from] Stuck),
+    /// The schedule cannot be followed.
+    #[error(transparent)]
+    Schedule(#[from] Broken),
 }
 
 /// What a run gave.
@@ -50,7 +61,7 @@ pub struct Contents {
 }
 
 /// Runs a scenario with one of its settings.
-pub fn run<S: Sink>(scenario: &Scenario, variant: &Variant, sink: S) -> Result<Run<S>, Stuck> {
+pub fn run<S: Sink>(scenario: &Scenario, variant: &Variant, sink: S) -> Result<Run<S>, RunError> {
     run_and_look(scenario, variant, sink, |_, _| ()).map(|(run, ())| run)
 }
 
@@ -59,7 +70,7 @@ pub fn run_and_read<S: Sink>(
     scenario: &Scenario,
     variant: &Variant,
     sink: S,
-) -> Result<(Run<S>, Contents), Stuck> {
+) -> Result<(Run<S>, Contents), RunError> {
     run_and_look(scenario, variant, sink, |engine, sim| {
         let files = || (0..scenario.files.len()).map(|at| FileId::new(at as u32));
         Contents {
@@ -74,7 +85,30 @@ fn run_and_look<S: Sink, T>(
     variant: &Variant,
     sink: S,
     look: impl FnOnce(&Engine<Simulated<S>>, &Sim) -> T,
-) -> Result<(Run<S>, T), Stuck> {
+) -> Result<(Run<S>, T), RunError> {
+    let (engine, mut sim) = start(scenario, variant, sink);
+    let results = order::run_ops(scenario, &engine, &mut sim)?;
+    let looked = look(&engine, &sim);
+    let several = scenario.tasks.len() > 1;
+    let header = Header {
+        engine: crate::ENGINE_VERSION.to_owned(),
+        title: scenario.title.clone(),
+        profile: variant.profile.clone(),
+        behaviours: variant.behaviours,
+        geometry: scenario.geometry,
+        source: Source::Simulated,
+        tasks: if several { scenario.tasks.clone() } else { Vec::new() },
+    };
+    let counters = engine.counters();
+    Ok((Run { header, sink: engine.into_sink(), counters, results }, looked))
+}
+
+/// The engine, its files and its device, before the first operation.
+pub(super) fn start<S: Sink>(
+    scenario: &Scenario,
+    variant: &Variant,
+    sink: S,
+) -> (Engine<Simulated<S>>, Sim) {
     let geometry = scenario.geometry;
     let mut sim = Sim::new(scenario.device);
     let mut space = SpaceAllocator::new(DevAddr::new(1 << 30), None);
@@ -91,8 +125,7 @@ fn run_and_look<S: Sink, T>(
         queue: scenario.queue_of(variant),
         partition: scenario.partition,
     };
-    let engine: Engine<Simulated<S>> =
-        Engine::new(config, HeapFrames::new(geometry.page_size()), sink);
+    let engine = Engine::new(config, HeapFrames::new(geometry.page_size()), sink);
     if scenario.keep_going {
         engine.keep_going();
     }
@@ -100,26 +133,10 @@ fn run_and_look<S: Sink, T>(
         let provider = start_file(geometry, file, sim.store_mut(), scenario.partition);
         engine.open(file.size, provider);
     }
-    let mut results = Vec::with_capacity(scenario.ops.len());
     if let Some(free) = scenario.free_blocks {
         engine.limit_space(geometry.blocks_bytes(free));
     }
-    let mut armed = Armed::new(scenario);
-    for (at, op) in scenario.ops.iter().enumerate() {
-        armed.arm(at, &engine, &mut sim);
-        results.push(run_op(&engine, &mut sim, *op, armed.user(at))?);
-    }
-    let looked = look(&engine, &sim);
-    let header = Header {
-        engine: crate::ENGINE_VERSION.to_owned(),
-        title: scenario.title.clone(),
-        profile: variant.profile.clone(),
-        behaviours: variant.behaviours,
-        geometry,
-        source: Source::Simulated,
-    };
-    let counters = engine.counters();
-    Ok((Run { header, sink: engine.into_sink(), counters, results }, looked))
+    (engine, sim)
 }
 
 fn start_file(
@@ -164,43 +181,5 @@ fn fill(store: &mut Store, at: DevAddr, len: Bytes, byte: u8) {
     for start in (0..len.get()).step_by(PART as usize) {
         let n = PART.min(len.get() - start);
         store.write(at + Bytes::new(start), &part[..n as usize]);
-    }
-}
-
-fn run_op<E: Env>(
-    engine: &Engine<E>,
-    sim: &mut Sim,
-    op: ScenarioOp,
-    faults: Vec<UserFault>,
-) -> Result<OpResult, Stuck> {
-    let task = TaskId::new(1);
-    match op.action {
-        Action::Pread { range, nowait } => {
-            let mut dest = Discard(range.len());
-            let flags = ReadFlags { nowait, ..ReadFlags::default() };
-            drive(engine, sim, engine.pread(task, op.file, range.start(), &mut dest, flags))
-        }
-        Action::Pwrite { range, byte, dsync, nowait } => {
-            let mut source = BadFrom { good: Fill { byte, len: range.len() }, faults };
-            let flags = WriteFlags { dsync, nowait, ..WriteFlags::default() };
-            drive(engine, sim, engine.pwrite(task, op.file, range.start(), &mut source, flags))
-        }
-        Action::Fsync => drive(engine, sim, engine.fsync(task, op.file, false)),
-        Action::Fdatasync => drive(engine, sim, engine.fsync(task, op.file, true)),
-        Action::Syncfs => drive(engine, sim, engine.syncfs(task)),
-        Action::Reclaim(pages) => Ok(engine.reclaim(task, pages)),
-        Action::MmapLoad(range) => drive(engine, sim, engine.mmap_load(task, op.file, range)),
-        Action::MmapStore { range, byte } => {
-            drive(engine, sim, engine.mmap_store(task, op.file, range, byte))
-        }
-        Action::Msync(range) => drive(engine, sim, engine.msync(task, op.file, range)),
-        Action::SyncRange(range, flags) => {
-            drive(engine, sim, engine.sync_file_range(task, op.file, range, flags))
-        }
-        Action::Truncate(size) => drive(engine, sim, engine.truncate(task, op.file, size)),
-        Action::Fallocate(mode, range) => {
-            drive(engine, sim, engine.fallocate(task, op.file, mode, range))
-        }
-        Action::Seek { pos, data } => Ok(engine.seek(task, op.file, pos, data)),
     }
 }

@@ -76,6 +76,7 @@ struct WireHeader {
     block_size: u64,
     max_order: u8,
     real: Option<String>,
+    tasks: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -193,6 +194,7 @@ fn wire_header(header: &Header) -> WireHeader {
             Source::Simulated => None,
             Source::Real(what) => Some(what.clone()),
         },
+        tasks: header.tasks.clone(),
     }
 }
 
@@ -228,6 +230,7 @@ fn read_header(block: &[u8]) -> Result<Header, String> {
         behaviours,
         geometry: geometry.map_err(|error| error.to_string())?,
         source: wire.real.map_or(Source::Simulated, Source::Real),
+        tasks: wire.tasks,
     })
 }
 

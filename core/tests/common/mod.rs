@@ -352,6 +352,7 @@ pub fn header(geometry: Geometry, behaviours: Behaviours) -> Header {
         behaviours,
         geometry,
         source: Source::Simulated,
+        tasks: Vec::new(),
     }
 }
 

@@ -5,8 +5,9 @@ use super::{RunArgs, limits};
 use crate::error::{Failure, Outcome};
 use crate::out::{self, Unfinished};
 use folioscope_core::counters::{Counter, Counters};
-use folioscope_core::scenario::run::run;
+use folioscope_core::scenario::run::{RunError, run};
 use folioscope_core::scenario::{Scenario, Variant};
+use folioscope_core::tasks::Broken;
 use folioscope_core::trace::sink::NoTrace;
 use folioscope_core::trace::timeline::Recording;
 use folioscope_core::trace::wire::{self, MAX_STEPS};
@@ -40,7 +41,7 @@ pub(super) fn run_scenario(args: &RunArgs, mut scenario: Scenario) -> Outcome<()
     }
     let mut results = Vec::new();
     for variant in variants {
-        let ran = run(scenario, variant, NoTrace).map_err(|stuck| stuck_in(variant, stuck))?;
+        let ran = run(scenario, variant, NoTrace).map_err(|stuck| failed_in(variant, stuck))?;
         check_invariants(scenario, variant, &ran.counters)?;
         results.push((variant, ran.counters));
     }
@@ -53,7 +54,7 @@ pub(crate) fn record(
     variant: &Variant,
 ) -> Outcome<((folioscope_core::trace::header::Header, Counters), Recording)> {
     let ran = run(scenario, variant, Limited::default());
-    let ran = ran.map_err(|stuck| stuck_in(variant, stuck))?;
+    let ran = ran.map_err(|stuck| failed_in(variant, stuck))?;
     check_invariants(scenario, variant, &ran.counters)?;
     if ran.sink.is_full() {
         return Err(Failure::usage(format!(
@@ -80,8 +81,19 @@ pub(crate) fn chosen<'a>(scenario: &'a Scenario, name: Option<&str>) -> Outcome<
     })
 }
 
-fn stuck_in(variant: &Variant, stuck: folioscope_core::engine::Stuck) -> Failure {
-    Failure::broken(format!("variant {:?}: {stuck}: please report this", variant.name))
+fn failed_in(variant: &Variant, error: RunError) -> Failure {
+    let name = &variant.name;
+    match error {
+        RunError::Stuck(stuck) => {
+            Failure::broken(format!("variant {name:?}: {stuck}: please report this"))
+        }
+        RunError::Schedule(Broken::Hangs(tasks)) => Failure::check(format!(
+            "variant {name:?}: these tasks wait for something that nobody will do: {tasks}"
+        )),
+        RunError::Schedule(broken @ Broken::Step { .. }) => Failure::usage(format!(
+            "variant {name:?}: {broken}: see with `folioscope explore` what can happen"
+        )),
+    }
 }
 
 /// A broken invariant is a fault of the engine, except where the scenario asks to be shown one.
