@@ -293,7 +293,9 @@ impl<'a> Watch<'a> {
         let kept = self.scenario.files.iter().map(|file| file.fs != FileSystem::Memory);
         for (at, kept) in kept.enumerate() {
             if kept && seen[at] != durable[at] {
-                self.say(|| format!("a sync leaves file {at} other on the device than in the cache"));
+                self.say(|| {
+                    format!("a sync leaves file {at} other on the device than in the cache")
+                });
             }
         }
     }

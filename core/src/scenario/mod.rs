@@ -1,16 +1,16 @@
 //! Scenarios: a world, files, and what is done to them; as a file people write, and as a run.
 
 mod armed;
+pub mod explore;
 pub mod fault;
 pub(crate) mod fields;
 pub mod file;
 pub mod fio;
 pub mod fit;
-mod queue;
-mod raw;
 mod order;
 mod perform;
-pub mod explore;
+mod queue;
+mod raw;
 pub mod run;
 mod serial;
 mod shape;

@@ -7,17 +7,19 @@ use super::{Order, Scenario};
 use crate::device::sim::Sim;
 use crate::engine::{BoxedOp, Engine, Stuck, drive};
 use crate::ops::OpResult;
-use crate::tasks::{Broken, Dice, End, Room, Task, Trail, explore_one, follow};
+use crate::tasks::{Dice, End, Hangs, Room, Task, Trail, explore_one, follow};
 use crate::world::Env;
 use std::cell::RefCell;
 
-/// Runs every operation; their results in the order of the file.
+/// Runs every operation; their results in the order of the file, and the steps of the schedule that
+/// found nothing to do.
 pub(super) fn run_ops<E: Env>(
     scenario: &Scenario,
     engine: &Engine<E>,
     sim: &mut Sim,
-) -> Result<Vec<OpResult>, RunError> {
+) -> Result<(Vec<OpResult>, Vec<usize>), RunError> {
     let armed = RefCell::new(Armed::new(scenario));
+    let mut idle = Vec::new();
     let mut results: Vec<Option<OpResult>> = vec![None; scenario.ops.len()];
     let all = match scenario.order {
         Order::InTurn => (scenario.ops.as_slice(), Vec::new(), Vec::new()),
@@ -31,7 +33,7 @@ pub(super) fn run_ops<E: Env>(
         let mut room = room(scenario, engine, sim, &armed, None);
         match &scenario.order {
             Order::InTurn => {}
-            Order::Schedule(steps) => follow(&mut room, steps, |_| true)?,
+            Order::Schedule(steps) => idle = follow(&mut room, steps, |_| true)?,
             Order::Seed(seed) => throw(&mut room, *seed)?,
         }
         for (nth, result) in room.results() {
@@ -41,7 +43,8 @@ pub(super) fn run_ops<E: Env>(
     for nth in late {
         results[nth] = Some(alone(scenario, engine, sim, &armed, (nth, None))?);
     }
-    Ok(results.into_iter().map(|result| result.expect("every operation ran")).collect())
+    let all = results.into_iter().map(|result| result.expect("every operation ran"));
+    Ok((all.collect(), idle))
 }
 
 /// Runs one operation while no other does.
@@ -66,7 +69,7 @@ fn throw<E: Env>(room: &mut Room<'_, E, Sim>, seed: u64) -> Result<(), RunError>
     room.engine.hold_workers(false);
     match end {
         End::Done | End::Known | End::Stopped => Ok(()),
-        End::Hangs => Err(Broken::Hangs(room.unfinished().join(", ")).into()),
+        End::Hangs => Err(Hangs(room.unfinished().join(", ")).into()),
     }
 }
 

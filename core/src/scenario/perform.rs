@@ -64,9 +64,7 @@ pub(super) fn perform<'a, E: Env>(
         }
         Action::Truncate(size) => Box::pin(engine.truncate(task, file, size)),
         Action::Fallocate(mode, range) => Box::pin(engine.fallocate(task, file, mode, range)),
-        Action::Seek { pos, data } => {
-            Box::pin(async move { engine.seek(task, file, pos, data) })
-        }
+        Action::Seek { pos, data } => Box::pin(async move { engine.seek(task, file, pos, data) }),
     }
 }
 

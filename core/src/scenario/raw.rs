@@ -303,8 +303,8 @@ fn extent_of(span: Span, table: &DeTable<'_>) -> Result<RawExtent, Problem> {
 
 fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
     let known = [
-        "do", "task", "file", "at", "len", "byte", "nowait", "pages", "repeat", "seed", "then", "size",
-        "mode",
+        "do", "task", "file", "at", "len", "byte", "nowait", "pages", "repeat", "seed", "then",
+        "size", "mode",
     ];
     let fields = Fields::new(span, table, &known)?;
     Ok(RawOp {

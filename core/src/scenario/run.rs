@@ -14,8 +14,8 @@ use crate::fs::{Provider, SpaceAllocator};
 use crate::geometry::Geometry;
 use crate::ops::OpResult;
 use crate::ops::readahead::ReadaheadLimits;
+use crate::tasks::Hangs;
 use crate::trace::header::{Header, Source};
-use crate::tasks::Broken;
 use crate::trace::sink::Sink;
 use crate::units::{Bytes, DevAddr, FileId, FileRange, Pos};
 use crate::world::{Config, Env};
@@ -35,9 +35,9 @@ pub enum RunError {
     /// An operation hangs.
     #[error(transparent)]
     Stuck(#[from] Stuck),
-    /// The schedule cannot be followed.
+    /// Tasks hang.
     #[error(transparent)]
-    Schedule(#[from] Broken),
+    Hangs(#[from] Hangs),
 }
 
 /// What a run gave.
@@ -50,6 +50,8 @@ pub struct Run<S> {
     pub counters: Counters,
     /// The result of every operation.
     pub results: Vec<OpResult>,
+    /// Steps of the schedule, from 1, that found nothing to do.
+    pub idle_steps: Vec<usize>,
 }
 
 /// The bytes of every file at the end of a run, whole.
@@ -87,7 +89,7 @@ fn run_and_look<S: Sink, T>(
     look: impl FnOnce(&Engine<Simulated<S>>, &Sim) -> T,
 ) -> Result<(Run<S>, T), RunError> {
     let (engine, mut sim) = start(scenario, variant, sink);
-    let results = order::run_ops(scenario, &engine, &mut sim)?;
+    let (results, idle_steps) = order::run_ops(scenario, &engine, &mut sim)?;
     let looked = look(&engine, &sim);
     let several = scenario.tasks.len() > 1;
     let header = Header {
@@ -100,7 +102,7 @@ fn run_and_look<S: Sink, T>(
         tasks: if several { scenario.tasks.clone() } else { Vec::new() },
     };
     let counters = engine.counters();
-    Ok((Run { header, sink: engine.into_sink(), counters, results }, looked))
+    Ok((Run { header, sink: engine.into_sink(), counters, results, idle_steps }, looked))
 }
 
 /// The engine, its files and its device, before the first operation.

@@ -1,6 +1,7 @@
 //! The tasks of a scenario file, and who of them goes when.
 
-use super::file::{Problem, number, size};
+use super::fields::{Problem, number};
+use super::file::size;
 use super::raw::{Raw, RawOp, RawStep};
 use super::{MAIN, MAX_STEPS, MAX_TASKS, Order};
 use crate::tasks::{DEVICE, Point, Step, WORKER};
@@ -93,8 +94,5 @@ fn build_step(tasks: &[String], entry: &Spanned<RawStep>) -> Result<Step, Proble
 
 /// Whether a task can be stopped there at all.
 const fn is_reached(point: Point) -> bool {
-    !matches!(
-        point,
-        Point::ReleaseDataFound | Point::BetweenForkLookups | Point::DioSubmitted
-    )
+    !matches!(point, Point::ReleaseDataFound | Point::BetweenForkLookups | Point::DioSubmitted)
 }

@@ -4,27 +4,16 @@
 //! A task that must wait lets the device end the oldest thing that it has in flight, unless the
 //! schedule itself says what the device and the worker do.
 
-use super::{DEVICE, Device, Flight, Point, Room, Stand, Step, WORKER};
+use super::{Actor, DEVICE, Device, Flight, Point, Room, Stand, Step, WORKER};
 use crate::stops::Stop;
 use crate::units::Pos;
 use crate::world::Env;
 use thiserror::Error;
 
-/// A schedule that cannot be followed.
+/// Tasks that wait for what nobody will do, by name.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum Broken {
-    /// A step names something that is not there.
-    #[error("step {step} of the schedule: {message}")]
-    Step {
-        /// Which, from 1.
-        step: usize,
-        /// What is wrong.
-        message: String,
-    },
-    /// Tasks that wait for what nobody will do.
-    #[error("these tasks wait for something that nobody will do: {0}")]
-    Hangs(String),
-}
+#[error("these tasks wait for something that nobody will do: {0}")]
+pub struct Hangs(pub String);
 
 /// Where a task stops, beside where the engine holds it.
 #[derive(Clone, Copy)]
@@ -44,17 +33,18 @@ enum Completes {
 }
 
 /// Follows a schedule, then lets the tasks end in turn. `looks` is asked after every move whether
-/// to go on.
+/// to go on. Gives the numbers, from 1, of the steps that found nothing to do: with other switches
+/// a schedule may name what does not come about.
 pub fn follow<E: Env, D: Device<E>>(
     room: &mut Room<'_, E, D>,
     steps: &[Step],
     mut looks: impl FnMut(&Room<'_, E, D>) -> bool,
-) -> Result<(), Broken> {
+) -> Result<Vec<usize>, Hangs> {
     let by_itself = !steps.iter().any(|step| step.task == DEVICE || step.task == WORKER);
     room.engine.hold_workers(!by_itself);
+    let mut idle = Vec::new();
     for (nth, step) in steps.iter().enumerate() {
-        let broken = |message: String| Broken::Step { step: nth + 1, message };
-        match step.task.as_str() {
+        let moved = match step.task.as_str() {
             DEVICE => {
                 let flights = room.flights();
                 let meant = |flight: &&Flight| {
@@ -62,34 +52,29 @@ pub fn follow<E: Env, D: Device<E>>(
                         && step.at.is_none_or(|at| flight.covers(at))
                 };
                 let found = flights.iter().filter(meant).nth(step.n.saturating_sub(1) as usize);
-                let found = found.ok_or_else(|| broken(not_in_flight(step)))?;
-                room.go(super::Actor::Device(found.number));
+                found.is_some_and(|found| room.go(Actor::Device(found.number)))
             }
-            WORKER => {
-                if !room.go(super::Actor::Worker) {
-                    return Err(broken("the worker has nothing to complete".to_owned()));
-                }
-            }
+            WORKER => room.go(Actor::Worker),
             name => {
                 let task = room.tasks.iter().position(|task| task.name == name);
-                let task = task.ok_or_else(|| broken(format!("no task is called `{name}`")))?;
-                if !run_task(room, task, step, by_itself, &mut looks) {
-                    return Ok(());
+                let left = task.filter(|task| room.tasks[*task].stand() != Stand::Ended);
+                if let Some(task) = left
+                    && !run_task(room, task, step, by_itself, &mut looks)
+                {
+                    return Ok(idle);
                 }
+                left.is_some()
             }
+        };
+        if !moved {
+            idle.push(nth + 1);
         }
         if !looks(room) {
-            return Ok(());
+            return Ok(idle);
         }
     }
     room.engine.hold_workers(false);
-    finish(room, &mut looks)
-}
-
-fn not_in_flight(step: &Step) -> String {
-    let what = if step.until == Point::FlushComplete { "flush" } else { "bio" };
-    let place = step.at.map_or_else(String::new, |at| format!(" that holds byte {}", at.get()));
-    format!("the device has no {what} number {}{place} in flight", step.n)
+    finish(room, &mut looks).map(|()| idle)
 }
 
 /// Lets a task run until its step ends; false if whoever looks on had enough.
@@ -107,7 +92,7 @@ fn run_task<E: Env, D: Device<E>>(
     let mut until = Until { point: step.until, at: step.at, passes };
     let mut goes_on = true;
     while goes_on && room.tasks[task].stand() != Stand::Ended {
-        let moved = room.go(super::Actor::Task(task));
+        let moved = room.go(Actor::Task(task));
         goes_on = looks(room);
         match room.tasks[task].stand() {
             Stand::Between if until.point == Point::OpEnd && until.passes == 0 => break,
@@ -141,7 +126,7 @@ fn complete<E: Env, D: Device<E>>(room: &mut Room<'_, E, D>, until: &mut Until) 
     if stops && until.point == Point::BeforeIoComplete {
         return Completes::Stops;
     }
-    room.go(super::Actor::Device(oldest.number));
+    room.go(Actor::Device(oldest.number));
     room.engine.run_workers();
     if stops { Completes::Stops } else { Completes::One }
 }
@@ -150,11 +135,11 @@ fn complete<E: Env, D: Device<E>>(room: &mut Room<'_, E, D>, until: &mut Until) 
 fn finish<E: Env, D: Device<E>>(
     room: &mut Room<'_, E, D>,
     looks: &mut impl FnMut(&Room<'_, E, D>) -> bool,
-) -> Result<(), Broken> {
+) -> Result<(), Hangs> {
     while !room.has_ended() {
         let mut moved = false;
         for task in 0..room.tasks.len() {
-            while room.tasks[task].stand() != Stand::Ended && room.go(super::Actor::Task(task)) {
+            while room.tasks[task].stand() != Stand::Ended && room.go(Actor::Task(task)) {
                 moved = true;
                 if !looks(room) {
                     return Ok(());
@@ -163,7 +148,7 @@ fn finish<E: Env, D: Device<E>>(
         }
         let mut until = NOWHERE;
         if !moved && !matches!(complete(room, &mut until), Completes::One) {
-            return Err(Broken::Hangs(room.unfinished().join(", ")));
+            return Err(Hangs(room.unfinished().join(", ")));
         }
         if !looks(room) {
             return Ok(());

@@ -13,7 +13,7 @@ mod room;
 mod search;
 mod trail;
 
-pub use follow::{Broken, follow};
+pub use follow::{Hangs, follow};
 pub use point::{DEVICE, Point, Step, WORKER};
 pub use room::{Actor, Before, Room, Stand, Task};
 pub use search::{Chooser, Dice, End, Search, explore_one};

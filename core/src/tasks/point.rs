@@ -111,7 +111,8 @@ pub struct Step {
 impl Step {
     /// As a table of a scenario file.
     pub fn toml(&self) -> String {
-        let mut out = format!("[[schedule]]\ntask = {:?}\nuntil = {:?}\n", self.task, self.until.name());
+        let mut out =
+            format!("[[schedule]]\ntask = {:?}\nuntil = {:?}\n", self.task, self.until.name());
         if let Some(at) = self.at {
             writeln!(out, "at = {}", at.get()).expect("a String takes everything");
         }

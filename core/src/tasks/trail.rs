@@ -71,9 +71,8 @@ impl Trail {
             let here = this.place.map(|(start, _)| start);
             // A stop without a place is told apart by counting every time that it is passed.
             let passes = |other: &&Move| {
-                let covers = |start: Pos| {
-                    other.place.is_some_and(|(from, to)| from <= start && start < to)
-                };
+                let covers =
+                    |start: Pos| other.place.is_some_and(|(from, to)| from <= start && start < to);
                 other.until == this.until && here.is_none_or(covers)
             };
             let n = this.n + run.iter().filter(passes).count() as u32;

@@ -7,7 +7,6 @@ use crate::out::{self, Unfinished};
 use folioscope_core::counters::{Counter, Counters};
 use folioscope_core::scenario::run::{RunError, run};
 use folioscope_core::scenario::{Scenario, Variant};
-use folioscope_core::tasks::Broken;
 use folioscope_core::trace::sink::NoTrace;
 use folioscope_core::trace::timeline::Recording;
 use folioscope_core::trace::wire::{self, MAX_STEPS};
@@ -43,6 +42,7 @@ pub(super) fn run_scenario(args: &RunArgs, mut scenario: Scenario) -> Outcome<()
     for variant in variants {
         let ran = run(scenario, variant, NoTrace).map_err(|stuck| failed_in(variant, stuck))?;
         check_invariants(scenario, variant, &ran.counters)?;
+        note_idle(variant, &ran.idle_steps);
         results.push((variant, ran.counters));
     }
     print(args, scenario, &results)
@@ -56,6 +56,7 @@ pub(crate) fn record(
     let ran = run(scenario, variant, Limited::default());
     let ran = ran.map_err(|stuck| failed_in(variant, stuck))?;
     check_invariants(scenario, variant, &ran.counters)?;
+    note_idle(variant, &ran.idle_steps);
     if ran.sink.is_full() {
         return Err(Failure::usage(format!(
             "variant {:?} has more than {MAX_STEPS} steps, the most that a trace holds: make its operations fewer",
@@ -81,18 +82,25 @@ pub(crate) fn chosen<'a>(scenario: &'a Scenario, name: Option<&str>) -> Outcome<
     })
 }
 
+/// Steps of a schedule that do nothing are no error: with other switches they may do something.
+fn note_idle(variant: &Variant, steps: &[usize]) {
+    if !steps.is_empty() {
+        let steps: Vec<String> = steps.iter().map(usize::to_string).collect();
+        let steps = steps.join(", ");
+        eprintln!(
+            "note: variant {:?}: steps of the schedule with nothing to do: {steps}",
+            variant.name
+        );
+    }
+}
+
 fn failed_in(variant: &Variant, error: RunError) -> Failure {
     let name = &variant.name;
     match error {
         RunError::Stuck(stuck) => {
             Failure::broken(format!("variant {name:?}: {stuck}: please report this"))
         }
-        RunError::Schedule(Broken::Hangs(tasks)) => Failure::check(format!(
-            "variant {name:?}: these tasks wait for something that nobody will do: {tasks}"
-        )),
-        RunError::Schedule(broken @ Broken::Step { .. }) => Failure::usage(format!(
-            "variant {name:?}: {broken}: see with `folioscope explore` what can happen"
-        )),
+        RunError::Hangs(hangs) => Failure::check(format!("variant {name:?}: {hangs}")),
     }
 }
 

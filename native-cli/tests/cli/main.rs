@@ -3,6 +3,7 @@
 //! Tests on real files run in the target folder of cargo. Where its file system has no `O_DIRECT`,
 //! they say so and check nothing.
 
+mod races;
 mod refusals;
 mod runs;
 mod world;
