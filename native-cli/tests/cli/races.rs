@@ -2,8 +2,7 @@
 
 use crate::world::World;
 
-const APPEND: &str =
-    include_str!("../../../assets/scenarios/races/append-while-writing-back.toml");
+const APPEND: &str = include_str!("../../../assets/scenarios/races/append-while-writing-back.toml");
 
 #[test]
 fn a_race_is_found_printed_and_run_again() {
