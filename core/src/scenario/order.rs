@@ -1,4 +1,5 @@
-//! The operations of a scenario in the order that it asks for: in turn, by its schedule, or by dice.
+//! The operations of a scenario in the order that it asks for: in turn, by its schedule, or by
+//! dice.
 
 use super::armed::Armed;
 use super::perform::{Reads, perform};
@@ -26,8 +27,8 @@ pub(super) fn run_ops<E: Env>(
         Order::Schedule(_) | Order::Seed(_) => scenario.parts(),
     };
     let (early, at_once, late) = all;
-    for nth in 0..early.len() {
-        results[nth] = Some(alone(scenario, engine, sim, &armed, (nth, None))?);
+    for (nth, result) in results.iter_mut().enumerate().take(early.len()) {
+        *result = Some(alone(scenario, engine, sim, &armed, (nth, None))?);
     }
     if !at_once.is_empty() {
         let mut room = room(scenario, engine, sim, &armed, None);

@@ -204,11 +204,11 @@ fn reshape(geometry: Geometry, bytes: &mut Vec<u8>, mode: FallocMode, range: Fil
 }
 
 /// The first place at which no array of a set has the byte that was found; lengths count, too.
-fn stranger<'a>(found: &[u8], all: impl Iterator<Item = &'a [u8]> + Clone) -> Option<usize> {
-    if !all.clone().any(|other| other.len() == found.len()) {
+fn stranger(found: &[u8], all: &[&[u8]]) -> Option<usize> {
+    if !all.iter().any(|other| other.len() == found.len()) {
         return Some(found.len());
     }
-    let known = |at: &usize| all.clone().any(|other| other.get(*at) == found.get(*at));
+    let known = |at: &usize| all.iter().any(|other| other.get(*at) == found.get(*at));
     (0..found.len()).find(|at| !known(at))
 }
 
@@ -219,8 +219,8 @@ impl Allowed {
             return None;
         }
         for (file, bytes) in found.iter().enumerate() {
-            let all = self.finals.iter().map(|files| files[file].as_slice());
-            if let Some(at) = stranger(bytes, all) {
+            let all: Vec<&[u8]> = self.finals.iter().map(|files| files[file].as_slice()).collect();
+            if let Some(at) = stranger(bytes, &all) {
                 return Some(told(bytes, at, &format!("at the end file {file} has")));
             }
         }
@@ -235,7 +235,8 @@ impl Allowed {
             return None;
         }
         let what = format!("operation {nth} read");
-        if let Some(at) = stranger(found, all.iter().map(Vec::as_slice)) {
+        let each: Vec<&[u8]> = all.iter().map(Vec::as_slice).collect();
+        if let Some(at) = stranger(found, &each) {
             return Some(told(found, at, &what));
         }
         self.whole.then(|| format!("{what} bytes that no order of the operations gives"))

@@ -1,9 +1,10 @@
 //! Several tasks at once, and who goes next: by a schedule, by a seed, or every way there is.
 //!
-//! A task runs until it comes to a point where it can be held ([`crate::stops`]), must wait, or ends
-//! an operation. There somebody chooses who moves next: a task, the device, which ends one thing
-//! that it has in flight, or the worker that completes what ended. A schedule names these choices as
-//! (task, point, which time), never as a count of polls, so that it outlives changes of the engine.
+//! A task runs until it comes to a point where it can be held ([`crate::stops`]), must wait, or
+//! ends an operation. There somebody chooses who moves next: a task, the device, which ends one
+//! thing that it has in flight, or the worker that completes what ended. A schedule names these
+//! choices as (task, point, which time), never as a count of polls, so that it outlives changes of
+//! the engine.
 //!
 //! Each run starts from nothing: nothing is copied or undone, a choice is tried by running again.
 
