@@ -227,6 +227,7 @@ fn trace(c: &mut Criterion) {
         behaviours: Behaviours::default(),
         geometry: geometry(0),
         source: Source::Simulated,
+        tasks: Vec::new(),
     };
     let mut timeline = Timeline::new(header, rig.engine.into_sink()).expect("it fits itself");
     let (steps, mut places) = (timeline.len(), Places::new(1));

@@ -50,6 +50,7 @@ fn main() {
         behaviours: Behaviours::default(),
         geometry,
         source: Source::Simulated,
+        tasks: Vec::new(),
     };
     let mut timeline = Timeline::new(header, engine.into_sink()).expect("a trace fits itself");
     while timeline.forward() {

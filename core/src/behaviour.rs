@@ -246,6 +246,27 @@ switch! {
     }
 }
 
+switch! {
+    /// Whether a write looks, once it has the folio, if its mapping still says the truth.
+    MappingCheck {
+        /// It does not: what was unwritten when it was asked is zeroed, whatever was written there
+        /// meanwhile (before 6.2).
+        None = "none",
+        /// It does, and asks again if not.
+        Cookie = "cookie",
+    }
+}
+
+switch! {
+    /// Whether readers that add or fill folios keep out who frees the blocks behind them.
+    InvalidateLock {
+        /// Nobody takes the lock: no kernel does that; it shows what the lock is for.
+        Off = "off",
+        /// Readers share it, truncate and fallocate have it alone.
+        On = "on",
+    }
+}
+
 macro_rules! behaviours {
     ($($name:ident: $switch:ident,)*) => {
         /// One value for every switch.
@@ -302,6 +323,8 @@ behaviours! {
     insert_flush: InsertFlush,
     stripe_alignment: StripeAlignment,
     direct_reads: DirectReads,
+    mapping_check: MappingCheck,
+    invalidate_lock: InvalidateLock,
 }
 
 /// How a profile is known.
@@ -353,6 +376,8 @@ const LINUX_5_15: Behaviours = Behaviours {
     insert_flush: InsertFlush::None,
     stripe_alignment: StripeAlignment::None,
     direct_reads: DirectReads::Plain,
+    mapping_check: MappingCheck::None,
+    invalidate_lock: InvalidateLock::On,
 };
 /// Of kernels before iomap: what the switches say, and no more.
 const LINUX_3_15: Behaviours =
@@ -362,6 +387,7 @@ const LINUX_3_16: Behaviours =
 const LINUX_6_6: Behaviours = Behaviours {
     dirty_tracking: DirtyTracking::PerBlock,
     write_chunk: WriteChunk::MaxOrder,
+    mapping_check: MappingCheck::Cookie,
     ..LINUX_5_15
 };
 const LINUX_6_12: Behaviours = Behaviours {

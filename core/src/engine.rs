@@ -419,6 +419,10 @@ impl<E: Env> Engine<E> {
     pub(crate) fn advance(&self) {
         self.progress.set(self.progress.get() + 1);
     }
+    /// Grows whenever a wait or an operation ends, or a lock goes to one who waited.
+    pub(crate) const fn progress(&self) -> u64 {
+        self.progress.get()
+    }
     /// An operation lets a lock go, also when its future is dropped; whether another got it.
     pub(crate) fn let_go(&self, caller: Caller, file: FileId, lock: Lock) -> bool {
         // Who panics inside the world drops its locks, too.

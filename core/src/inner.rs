@@ -7,7 +7,7 @@ use crate::engine::{Engine, finish};
 use crate::fault::Fault;
 use crate::ops::OpKind;
 use crate::ops::OpResult;
-use crate::stops::Stop;
+use crate::stops::{Hold, Stop};
 use crate::trace::rule::Rule;
 use crate::trace::step::Context;
 use crate::units::{Bytes, FileId, FileRange, Order, PageIndex, Pages, Pos, TaskId};
@@ -70,7 +70,28 @@ impl<E: Env> Engine<E> {
     }
     /// Whether a task is held.
     pub fn is_held(&self, task: TaskId) -> bool {
-        self.stops.is_held(task)
+        self.stops.hold_of(task).is_some()
+    }
+    /// Where a task is held, if it is.
+    pub fn hold_of(&self, task: TaskId) -> Option<Hold> {
+        self.stops.hold_of(task)
+    }
+    /// Holds every task at every point that it comes to, or no longer.
+    pub fn hold_everywhere(&self, on: bool) {
+        self.stops.everywhere(on);
+    }
+    /// What completed bios leave to the workers waits until [`Self::work`], or no longer: else the
+    /// workers run whenever an operation begins or waits.
+    pub fn hold_workers(&self, on: bool) {
+        self.world().workers_wait = on;
+    }
+    /// Whether the workers have anything to do.
+    pub fn has_work(&self) -> bool {
+        !self.world().deferred.is_empty()
+    }
+    /// Lets the workers do what there is, also if they are held.
+    pub fn work(&self) {
+        self.world().work();
     }
     /// Sets the size that the device has recorded.
     pub fn set_disk_size(&self, file: FileId, size: Pos) {

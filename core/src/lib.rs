@@ -32,6 +32,7 @@ pub mod scene;
 pub mod search;
 pub mod stops;
 pub mod streams;
+pub mod tasks;
 pub mod trace;
 pub mod units;
 pub mod world;

@@ -21,7 +21,7 @@ pub enum StopPoint {
     AfterCopy,
     /// The bits of a write are set, `i_size` is not moved.
     AfterWriteEnd,
-    /// `i_size` is moved, the folio is still locked.
+    /// `i_size` is moved; a write still has the folio locked, a truncation its cache.
     AfterSizeUpdate,
     /// The bio with this range of a read was sent.
     AfterReadSubmit,
@@ -43,6 +43,19 @@ pub enum StopPoint {
     DirectSubmitted,
     /// A failed write has found cached data in what it reserved, and not looked for its end.
     ReleaseDataFound,
+    /// A truncation or a punch has dropped this range of the cache, and not freed its blocks.
+    AfterCut,
+}
+
+/// A task that is held, and where.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hold {
+    /// Whom.
+    pub task: TaskId,
+    /// Where.
+    pub point: StopPoint,
+    /// With which bytes of the file.
+    pub range: FileRange,
 }
 
 /// A place to hold a task at.
@@ -58,33 +71,43 @@ pub struct Stop {
     pub passes: u32,
 }
 
-/// The stop that is armed, and who is held.
+/// The stop that is armed, or that every task stops at every point; and who is held.
 #[derive(Default, Debug)]
 pub(crate) struct Stops {
     any: Cell<bool>,
+    everywhere: Cell<bool>,
     armed: RefCell<Option<Stop>>,
-    held: RefCell<Vec<TaskId>>,
+    held: RefCell<Vec<Hold>>,
 }
 
 impl Stops {
     /// Arms a stop in place of the last one, or none.
     pub(crate) fn arm(&self, stop: Option<Stop>) {
-        self.any.set(stop.is_some());
+        self.any.set(stop.is_some() || self.everywhere.get());
         *self.armed.borrow_mut() = stop;
     }
-    /// Whether a stop is armed.
+    /// Holds every task at every point it comes to, or no longer.
+    pub(crate) fn everywhere(&self, on: bool) {
+        self.everywhere.set(on);
+        self.any.set(on || self.armed.borrow().is_some());
+    }
+    /// Whether a task may be held anywhere.
     pub(crate) const fn any(&self) -> bool {
         self.any.get()
     }
     /// Lets a task go on.
     pub(crate) fn release(&self, task: TaskId) {
-        self.held.borrow_mut().retain(|held| *held != task);
+        self.held.borrow_mut().retain(|held| held.task != task);
     }
-    /// Whether a task is held.
-    pub(crate) fn is_held(&self, task: TaskId) -> bool {
-        self.held.borrow().contains(&task)
+    /// Where a task is held, if it is.
+    pub(crate) fn hold_of(&self, task: TaskId) -> Option<Hold> {
+        self.held.borrow().iter().find(|held| held.task == task).copied()
     }
     fn catches(&self, task: TaskId, point: StopPoint, range: FileRange) -> bool {
+        if self.everywhere.get() {
+            self.held.borrow_mut().push(Hold { task, point, range });
+            return true;
+        }
         let mut armed = self.armed.borrow_mut();
         let Some(stop) = armed.as_mut() else { return false };
         let here = |at: Pos| range.start() <= at && at < range.end();
@@ -97,7 +120,7 @@ impl Stops {
         }
         *armed = None;
         self.any.set(false);
-        self.held.borrow_mut().push(task);
+        self.held.borrow_mut().push(Hold { task, point, range });
         true
     }
 }
@@ -109,8 +132,8 @@ impl<E: Env> Cx<'_, E> {
         let stops = &self.engine.stops;
         let task = self.caller.task;
         if stops.any() && stops.catches(task, point, self.with(|world| range(world))) {
-            let released = || if stops.is_held(task) { Poll::Pending } else { Poll::Ready(()) };
-            poll_fn(|_| released()).await;
+            let held = || stops.hold_of(task).is_some();
+            poll_fn(|_| if held() { Poll::Pending } else { Poll::Ready(()) }).await;
         }
     }
 }

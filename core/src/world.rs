@@ -214,6 +214,8 @@ pub struct World<E: Env> {
     pub(crate) deferred: Vec<BioId>,
     /// Direct reads and writes under way.
     pub(crate) dios: OrderedMap<OpId, Dio>,
+    /// That worker runs only when the host says so.
+    pub(crate) workers_wait: bool,
     pub(crate) at_submit: Option<AtSubmit<E::Frames>>,
     /// A broken invariant is counted and shown and stops nothing, whatever the build.
     pub(crate) keep_going: bool,
@@ -257,6 +259,7 @@ impl<E: Env> World<E> {
             lru: Lru::default(),
             deferred: Vec::new(),
             dios: OrderedMap::default(),
+            workers_wait: false,
             at_submit: None,
             keep_going: false,
             broken: None,

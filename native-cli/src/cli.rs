@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::conform::ConformArgs;
+use crate::explore::ExploreArgs;
 use crate::fuzz::FuzzArgs;
 use crate::render::RenderArgs;
 use crate::run::RunArgs;
@@ -28,6 +29,8 @@ pub(crate) enum Verb {
     Demo,
     /// Run a job of fio through the engine, on a simulated device or a real file
     Run(Box<RunArgs>),
+    /// Run a scenario in every order that its tasks can go, and check each
+    Explore(ExploreArgs),
     /// Compare the engine with what real kernels did
     Conform(ConformArgs),
     /// Run random streams of operations and compare with a plain array of bytes

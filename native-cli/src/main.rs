@@ -5,6 +5,7 @@ mod cli;
 mod conform;
 mod demo;
 mod error;
+mod explore;
 mod fuzz;
 mod input;
 mod out;
@@ -34,6 +35,7 @@ fn run(cli: &Cli) -> Outcome<()> {
     match &cli.verb {
         Some(Verb::Run(args)) => run::run(args),
         Some(Verb::Fuzz(args)) => fuzz::fuzz(args),
+        Some(Verb::Explore(args)) => explore::run(args),
         Some(Verb::Conform(args)) => conform::conform(args),
         Some(Verb::Render(args)) => render::render(args),
         Some(Verb::Steps(args)) => steps::steps(args),

@@ -3,6 +3,7 @@
 //! They claim order and counts, not seconds.
 
 pub mod fault;
+mod flights;
 pub mod md;
 pub mod sim;
 pub mod store;

@@ -42,7 +42,7 @@ pub struct Landed {
     pub data: Option<Vec<u8>>,
 }
 
-enum Work {
+pub(super) enum Work {
     /// Bios that follow each other, with what of their data reaches the medium; a request, or one
     /// alone.
     Io {
@@ -73,7 +73,7 @@ pub struct Sim {
     /// Everything fails.
     dead: bool,
     /// What is in flight by the time of its end, then by submission.
-    running: BTreeMap<(Time, u64), Work>,
+    pub(super) running: BTreeMap<(Time, u64), Work>,
     submitted: u64,
     now: Time,
     /// When each place of the queue is free again.
@@ -367,6 +367,14 @@ impl<E: Env> Host<E> for Sim {
             return true;
         }
         let Some((end, work)) = self.next_work() else { return false };
+        self.finish(engine, end, work);
+        true
+    }
+}
+
+impl Sim {
+    /// What was started ends, at `end` or now if that is past.
+    pub(super) fn finish<E: Env>(&mut self, engine: &Engine<E>, end: Time, work: Work) {
         self.now = self.now.max(end);
         engine.handle_time(self.now);
         match work {
@@ -380,7 +388,6 @@ impl<E: Env> Host<E> for Sim {
                 engine.handle_flush_end(id, result);
             }
         }
-        true
     }
 }
 

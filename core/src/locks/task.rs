@@ -1,6 +1,7 @@
 //! How an operation takes a lock of a file, waits for it, and lets it go.
 
 use super::{Lock, LockUse, Mode, Owner, RwSem, word_of};
+use crate::behaviour::InvalidateLock;
 use crate::engine::Cx;
 use crate::errno::Errno;
 use crate::trace::delta::DeltaKind;
@@ -97,6 +98,9 @@ impl<E: Env> World<E> {
     /// The operation that works now takes a lock if it need not wait for it.
     #[inline]
     pub(crate) fn take_lock(&mut self, file: FileId, lock: Lock, mode: Mode) -> bool {
+        if lock == Lock::Invalidate && self.behaviours().invalidate_lock == InvalidateLock::Off {
+            return true;
+        }
         let owner = self.owner();
         let taken = self.sem(file, lock).try_take(owner, mode);
         if taken {

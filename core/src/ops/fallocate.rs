@@ -13,6 +13,7 @@ use crate::errno::Errno;
 use crate::fs::Manner;
 use crate::locks::{Lock, Mode};
 use crate::ops::OpKind;
+use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
 use crate::units::{Bytes, FileId, FileRange, MAX_POS, Pos};
 use crate::world::{Env, World};
@@ -157,6 +158,7 @@ async fn punch<E: Env>(cx: &Cx<'_, E>, target: Target) -> Result<(), Errno> {
     if manner == Manner::Generic {
         cx.with(|world| world.protect_edges(file, range));
         drop_range(cx, file, inner).await;
+        cx.reach(StopPoint::AfterCut, |_| inner).await;
         zero_inside(cx, file, FileRange::between(range.start(), inner.start().min(range.end())))
             .await?;
         zero_inside(cx, file, FileRange::between(inner.end(), range.end())).await?;
@@ -164,6 +166,7 @@ async fn punch<E: Env>(cx: &Cx<'_, E>, target: Target) -> Result<(), Errno> {
         return Ok(());
     }
     flush_and_drop(cx, file, range).await?;
+    cx.reach(StopPoint::AfterCut, |_| range).await;
     cx.with(|world| world.free_space(file, inner, false));
     zero_inside(cx, file, range).await?;
     let (size, page) = cx.with(|world| {

@@ -13,6 +13,7 @@ use crate::engine::Cx;
 use crate::errno::Errno;
 use crate::fs::Manner;
 use crate::locks::{Lock, Mode};
+use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
 use crate::units::{Bytes, FileId, FileRange, MAX_POS, Offset, Pos};
 use crate::world::{Env, World};
@@ -48,11 +49,14 @@ pub(super) async fn resize<E: Env>(cx: &Cx<'_, E>, file: FileId, new: Pos) -> Re
             world.step(Rule::SizeMoved, [old.get(), new.get(), 0, 0]);
         });
     }
+    let behind = FileRange::between(new, Pos::new(MAX_POS));
+    cx.reach(StopPoint::AfterSizeUpdate, |_| behind).await;
     eof_moved(cx, file, old, new).await;
-    drop_range(cx, file, FileRange::between(new, Pos::new(MAX_POS))).await;
+    drop_range(cx, file, behind).await;
+    cx.reach(StopPoint::AfterCut, |_| behind).await;
     let recorded = cx.with(|world| world.file(file).disk_size);
-    let behind = new > recorded;
-    if manner == Manner::Xfs && behind && (zeroed || old != recorded) {
+    let unrecorded = new > recorded;
+    if manner == Manner::Xfs && unrecorded && (zeroed || old != recorded) {
         write_and_wait(cx, file, FileRange::between(recorded, new)).await?;
     }
     cx.with(|world| {

@@ -2,7 +2,7 @@
 
 use super::write_round::{Progress, write_mapping};
 use super::{inline, iter, zero};
-use crate::behaviour::{DirtyTracking, FirstAccess, WriteChunk};
+use crate::behaviour::{DirtyTracking, FirstAccess, MappingCheck, WriteChunk};
 use crate::block::bio::{BioEnd, BioHead, BioState};
 use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
@@ -12,7 +12,7 @@ use crate::counters::Counter;
 use crate::engine::{Cx, WriteFlags};
 use crate::errno::Errno;
 use crate::frames::UserSource;
-use crate::iomap::{Intent, MapType, Mapping};
+use crate::iomap::{Intent, Iomap, MapType, Mapping};
 use crate::locks::{Lock, Mode};
 use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
@@ -174,7 +174,7 @@ async fn begin<E: Env>(
 ) -> Result<Option<FolioId>, Errno> {
     let folio = get_folio(cx, file, pos, bytes, flags).await?;
     cx.reach(StopPoint::FolioLocked, |world| world.folio_range(folio)).await;
-    if !cx.with(|world| world.file(file).provider.is_valid(&mapping.iomap)) {
+    if !cx.with(|world| world.still_holds(file, &mapping.iomap)) {
         cx.with(|world| world.unlock(folio));
         return Ok(None);
     }
@@ -369,6 +369,11 @@ impl<E: Env> World<E> {
             self.raise(folio, FolioFlags::LOCKED);
         }
         Some((folio, free))
+    }
+    /// Whether a mapping still says the truth, as far as this kernel looks.
+    pub(super) fn still_holds(&self, file: FileId, map: &Iomap) -> bool {
+        let looks = self.behaviours().mapping_check == MappingCheck::Cookie;
+        !looks || self.file(file).provider.is_valid(map)
     }
     /// A write has the lock of a cached folio: where that counts as a use, it is one now.
     pub(super) fn found_used(&mut self, folio: FolioId) {

@@ -142,7 +142,7 @@ impl<E: Env> World<E> {
         source: &mut dyn UserSource,
     ) -> Result<(), Errno> {
         let Walk { mapping, file, range, flags, .. } = *walk;
-        if !self.file(file).provider.is_valid(&mapping.iomap) {
+        if !self.still_holds(file, &mapping.iomap) {
             return Ok(());
         }
         let end = range.end().min(mapping.end());

@@ -11,6 +11,7 @@ use super::raw::{self, Raw, RawDevice, RawOp, RawWorld};
 use super::shape;
 use super::size::parse_size;
 use super::start::{Taken, build_files};
+use super::tasks::{build_order, build_tasks, task_of};
 use super::{
     Action, MAX_FILE, MAX_HELD, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp, StartFile, Variant,
 };
@@ -58,12 +59,15 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
     }
     let files = build_files(geometry, raw)?;
     let mut ops = Vec::new();
+    let tasks = build_tasks(&raw.op)?;
     let mut entries = Vec::new();
     for op in &raw.op {
         let first = ops.len();
-        push_ops(&files, op, &mut ops)?;
+        let task = task_of(&tasks, op.get_ref());
+        push_ops(&files, op, task, &mut ops)?;
         entries.push(first..ops.len());
     }
+    let order = build_order(&tasks, raw)?;
     let faults = build_faults(&raw.fault, &files, &entries)?;
     let free_blocks = raw.world.get_ref().free_blocks.as_ref();
     let free_blocks = free_blocks.map(|n| number("free_blocks", n, 0, 1 << 40)).transpose()?;
@@ -82,9 +86,11 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
         device: raw.device.as_ref().map_or(Ok(Timing::Ram), build_device)?,
         queue: raw.queue.as_ref().map(queue::build).transpose()?,
         partition: raw.partition.as_ref().map_or(Ok(Bytes::ZERO), queue::partition)?,
+        tasks,
         ops,
         faults,
         free_blocks: free_blocks.map(Blocks::new),
+        order,
     })
 }
 
@@ -176,6 +182,7 @@ fn check_held(
 fn push_ops(
     files: &[StartFile],
     entry: &Spanned<RawOp>,
+    task: u32,
     ops: &mut Vec<ScenarioOp>,
 ) -> Result<(), Problem> {
     let raw = entry.get_ref();
@@ -199,8 +206,8 @@ fn push_ops(
         if ops.len() + 2 > MAX_OPS {
             return Err((entry.span(), format!("more than {MAX_OPS} operations")));
         }
-        ops.push(ScenarioOp { file, action });
-        ops.extend(then.map(|action| ScenarioOp { file, action }));
+        ops.push(ScenarioOp { task, file, action });
+        ops.extend(then.map(|action| ScenarioOp { task, file, action }));
         Ok(())
     };
     let direct = direct_of(raw)?;

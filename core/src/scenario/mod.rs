@@ -1,18 +1,23 @@
 //! Scenarios: a world, files, and what is done to them; as a file people write, and as a run.
 
 mod armed;
+pub mod explore;
 pub mod fault;
 pub(crate) mod fields;
 pub mod file;
 pub mod fio;
 pub mod fit;
+mod order;
+mod perform;
 mod queue;
 pub mod random;
 mod raw;
 pub mod run;
+mod serial;
 mod shape;
 pub mod size;
 mod start;
+mod tasks;
 pub mod write;
 
 use crate::behaviour::{Behaviours, StripeAlignment};
@@ -25,7 +30,8 @@ use crate::iomap::MapType;
 use crate::ops::advise::Advice;
 use crate::ops::fallocate::FallocMode;
 use crate::ops::sync::RangeSync;
-use crate::units::{Blocks, Bytes, DevAddr, FileId, FileRange, Pages, Pos};
+use crate::tasks::Step;
+use crate::units::{Blocks, Bytes, DevAddr, FileId, FileRange, Pages, Pos, TaskId};
 
 pub(crate) use start::start_extent;
 
@@ -203,6 +209,8 @@ impl Action {
 /// One operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ScenarioOp {
+    /// By which task: its place in [`Scenario::tasks`].
+    pub task: u32,
     /// On which file.
     pub file: FileId,
     /// What.
@@ -241,12 +249,54 @@ pub struct Scenario {
     pub queue: Option<QueueLimits>,
     /// Where the partition that holds the files begins on the device.
     pub partition: Bytes,
+    /// The tasks that do something, by name; the first is `main`.
+    pub tasks: Vec<String>,
     /// What is done.
     pub ops: Vec<ScenarioOp>,
     /// What goes wrong.
     pub faults: Vec<fault::ScenarioFault>,
     /// Blocks that are free at the start; none = no end of them.
     pub free_blocks: Option<Blocks>,
+    /// Who goes when, where operations of several tasks run at once.
+    pub order: Order,
+}
+
+/// Who goes when.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub enum Order {
+    /// One operation after another, in the order of the file.
+    #[default]
+    InTurn,
+    /// As the steps say.
+    Schedule(Vec<Step>),
+    /// By dice with this seed.
+    Seed(u64),
+}
+
+/// Most steps of a schedule.
+pub const MAX_STEPS: usize = 10_000;
+/// Most tasks of a scenario.
+pub const MAX_TASKS: usize = 64;
+/// The task of operations that name none.
+pub const MAIN: &str = "main";
+
+impl Scenario {
+    /// The number of a task in the engine.
+    pub const fn task_id(task: u32) -> TaskId {
+        TaskId::new(task + 1)
+    }
+    /// The operations that main does before the others begin, those that run at once, and those
+    /// that main does after them. Where the schedule names main, its operations are like any.
+    pub fn parts(&self) -> (&[ScenarioOp], Vec<usize>, Vec<usize>) {
+        let first = self.ops.iter().position(|op| op.task != 0);
+        let Some(first) = first else { return (&self.ops, Vec::new(), Vec::new()) };
+        let named = matches!(&self.order, Order::Schedule(steps)
+            if steps.iter().any(|step| step.task == MAIN));
+        let first = if named { 0 } else { first };
+        let rest = first..self.ops.len();
+        let (late, at_once) = rest.partition(|at| !named && self.ops[*at].task == 0);
+        (&self.ops[..first], at_once, late)
+    }
 }
 
 impl Scenario {

@@ -23,6 +23,19 @@ pub(super) struct Raw {
     pub(super) file: Vec<Spanned<RawFile>>,
     pub(super) op: Vec<Spanned<RawOp>>,
     pub(super) fault: Vec<Spanned<RawFault>>,
+    pub(super) run: Option<RawRun>,
+    pub(super) schedule: Vec<Spanned<RawStep>>,
+}
+
+pub(super) struct RawRun {
+    pub(super) seed: Option<Spanned<i64>>,
+}
+
+pub(super) struct RawStep {
+    pub(super) task: Spanned<String>,
+    pub(super) until: Spanned<String>,
+    pub(super) at: Option<Spanned<RawSize>>,
+    pub(super) n: Option<Spanned<i64>>,
 }
 
 pub(super) struct RawWorld {
@@ -94,6 +107,7 @@ pub(super) struct RawExtent {
 
 pub(super) struct RawOp {
     pub(super) what: Spanned<String>,
+    pub(super) task: Option<Spanned<String>>,
     pub(super) file: Option<Spanned<String>>,
     pub(super) at: Option<Spanned<RawSize>>,
     pub(super) len: Option<Spanned<RawSize>>,
@@ -166,12 +180,15 @@ pub(super) fn read(text: &str) -> Result<Raw, Problem> {
         "file",
         "op",
         "fault",
+        "run",
+        "schedule",
     ];
     let fields = Fields::new(root.span(), root.get_ref(), &known)?;
     let (world_span, world) = fields.table("world")?.ok_or_else(|| fields.missing("world"))?;
     let device = fields.table("device")?;
     let queue = fields.table("queue")?;
     let partition = fields.table("partition")?;
+    let run = fields.table("run")?;
     Ok(Raw {
         version: fields.need("version", integer)?,
         title: fields.need("title", string)?.into_inner(),
@@ -187,6 +204,8 @@ pub(super) fn read(text: &str) -> Result<Raw, Problem> {
         file: fields.list("file", file_of)?,
         op: fields.list("op", op_of)?,
         fault: fields.list("fault", fault_of)?,
+        run: run.map(|(span, table)| run_of(span, table)).transpose()?,
+        schedule: fields.list("schedule", step_of)?,
     })
 }
 
@@ -234,6 +253,21 @@ fn partition_of(span: Span, table: &DeTable<'_>) -> Result<RawPartition, Problem
     Ok(RawPartition { start: fields.need("start", size)? })
 }
 
+fn run_of(span: Span, table: &DeTable<'_>) -> Result<RawRun, Problem> {
+    let fields = Fields::new(span, table, &["seed"])?;
+    Ok(RawRun { seed: fields.may("seed", integer)? })
+}
+
+fn step_of(span: Span, table: &DeTable<'_>) -> Result<RawStep, Problem> {
+    let fields = Fields::new(span, table, &["task", "until", "at", "n"])?;
+    Ok(RawStep {
+        task: fields.need("task", string)?,
+        until: fields.need("until", string)?,
+        at: fields.may("at", size)?,
+        n: fields.may("n", integer)?,
+    })
+}
+
 fn variant_of(span: Span, table: &DeTable<'_>) -> Result<RawVariant, Problem> {
     let fields = Fields::new(span, table, &["name", "profile", "switches"])?;
     Ok(RawVariant {
@@ -275,6 +309,7 @@ fn extent_of(span: Span, table: &DeTable<'_>) -> Result<RawExtent, Problem> {
 fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
     let known = [
         "do",
+        "task",
         "file",
         "at",
         "len",
@@ -295,6 +330,7 @@ fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
     let fields = Fields::new(span, table, &known)?;
     Ok(RawOp {
         what: fields.need("do", string)?,
+        task: fields.may("task", string)?,
         file: fields.may("file", string)?,
         at: fields.may("at", size)?,
         len: fields.may("len", size)?,

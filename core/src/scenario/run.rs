@@ -1,14 +1,13 @@
 //! A scenario as a run on a simulated device.
 
-use super::armed::Armed;
 use super::fault::FaultKind;
-use super::{Action, FileSystem, Scenario, ScenarioOp, StartFile, Variant};
+use super::{Action, FileSystem, Scenario, ScenarioOp, StartFile, Variant, order};
 use crate::cache::frame_alloc::FramePolicy;
 use crate::counters::Counters;
 use crate::device::sim::{Sim, peek_bytes};
 use crate::device::store::Store;
 use crate::engine::{Engine, Stuck, drive};
-use crate::frames::{BadFrom, Discard, Fill, HeapFrames, UserDest, UserSource};
+use crate::frames::{BadFrom, HeapFrames, UserDest, UserSource};
 use crate::fs::blockdev::BlockDev;
 use crate::fs::extents::Extents;
 use crate::fs::indirect::Indirect;
@@ -16,6 +15,7 @@ use crate::fs::{Provider, SpaceAllocator};
 use crate::geometry::Geometry;
 use crate::ops::OpResult;
 use crate::ops::readahead::ReadaheadLimits;
+use crate::tasks::Hangs;
 use crate::trace::header::{Header, Source};
 use crate::trace::sink::Sink;
 use crate::units::{Bytes, DevAddr, FileId, FileRange, Offset, Pos, TaskId};
@@ -28,6 +28,17 @@ pub struct Simulated<S>(PhantomData<S>);
 impl<S: Sink> Env for Simulated<S> {
     type Sink = S;
     type Frames = HeapFrames;
+}
+
+/// Why a run did not come to its end.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RunError {
+    /// An operation hangs.
+    #[error(transparent)]
+    Stuck(#[from] Stuck),
+    /// Tasks hang.
+    #[error(transparent)]
+    Hangs(#[from] Hangs),
 }
 
 /// An engine with the files of a scenario, and its device.
@@ -48,6 +59,8 @@ pub struct Run<S> {
     pub counters: Counters,
     /// The result of every operation.
     pub results: Vec<OpResult>,
+    /// Steps of the schedule, from 1, that found nothing to do.
+    pub idle_steps: Vec<usize>,
 }
 
 /// The bytes of every file at the end of a run, whole.
@@ -59,7 +72,7 @@ pub struct Contents {
 }
 
 /// Runs a scenario with one of its settings.
-pub fn run<S: Sink>(scenario: &Scenario, variant: &Variant, sink: S) -> Result<Run<S>, Stuck> {
+pub fn run<S: Sink>(scenario: &Scenario, variant: &Variant, sink: S) -> Result<Run<S>, RunError> {
     run_and_look(scenario, variant, sink, |_, _| ()).map(|(run, ())| run)
 }
 
@@ -68,7 +81,7 @@ pub fn run_and_read<S: Sink>(
     scenario: &Scenario,
     variant: &Variant,
     sink: S,
-) -> Result<(Run<S>, Contents), Stuck> {
+) -> Result<(Run<S>, Contents), RunError> {
     run_and_look(scenario, variant, sink, |engine, sim| {
         let files = || (0..scenario.files.len()).map(|at| FileId::new(at as u32));
         Contents {
@@ -83,18 +96,11 @@ fn run_and_look<S: Sink, T>(
     variant: &Variant,
     sink: S,
     look: impl FnOnce(&Engine<Simulated<S>>, &Sim) -> T,
-) -> Result<(Run<S>, T), Stuck> {
+) -> Result<(Run<S>, T), RunError> {
     let Simulation { engine, mut sim } = Simulation::new(scenario, variant, sink);
-    let mut results = Vec::with_capacity(scenario.ops.len());
-    let mut armed = Armed::new(scenario);
-    for (at, op) in scenario.ops.iter().enumerate() {
-        armed.arm(at, &engine, &mut sim);
-        let len = op.action.touched().len();
-        let byte = if let Action::Pwrite { byte, .. } = op.action { byte } else { 0 };
-        let mut source = BadFrom { good: Fill { byte, len }, faults: armed.user(at) };
-        results.push(run_op(&engine, &mut sim, op, &mut Discard(len), &mut source)?);
-    }
+    let (results, idle_steps) = order::run_ops(scenario, &engine, &mut sim)?;
     let looked = look(&engine, &sim);
+    let several = scenario.tasks.len() > 1;
     let header = Header {
         engine: crate::ENGINE_VERSION.to_owned(),
         title: scenario.title.clone(),
@@ -102,9 +108,10 @@ fn run_and_look<S: Sink, T>(
         behaviours: variant.behaviours,
         geometry: scenario.geometry,
         source: Source::Simulated,
+        tasks: if several { scenario.tasks.clone() } else { Vec::new() },
     };
     let counters = engine.counters();
-    Ok((Run { header, sink: engine.into_sink(), counters, results }, looked))
+    Ok((Run { header, sink: engine.into_sink(), counters, results, idle_steps }, looked))
 }
 
 impl<S: Sink> Simulation<S> {

@@ -2,7 +2,7 @@
 
 use super::fault::{FaultKind, ScenarioFault};
 use super::shape::{ADVICE, MODES};
-use super::{Action, FileSystem, Scenario, ScenarioOp, StartFile, Variant};
+use super::{Action, FileSystem, Order, Scenario, ScenarioOp, StartFile, Variant};
 use crate::behaviour::{Behaviours, Profile};
 use crate::block::bio::BioOp;
 use crate::device::fault::{DeviceOp, Misdeed};
@@ -63,6 +63,16 @@ fn put(scenario: &Scenario, out: &mut String) -> fmt::Result {
         if op.file.get() > 0 {
             writeln!(out, "file = {:?}", file.name)?;
         }
+        if op.task > 0 {
+            writeln!(out, "task = {:?}", scenario.tasks[op.task as usize])?;
+        }
+    }
+    match &scenario.order {
+        Order::InTurn => {}
+        Order::Schedule(steps) => {
+            steps.iter().try_for_each(|step| write!(out, "\n{}", step.toml()))?;
+        }
+        Order::Seed(seed) => writeln!(out, "\n[run]\nseed = {seed}")?,
     }
     scenario.faults.iter().try_for_each(|fault| put_fault(fault, scenario, out))
 }

@@ -167,6 +167,7 @@ impl Builder {
             behaviours: crate::behaviour::Profile::named(profile).expect("known").behaviours,
             geometry: geometry.expect("fits"),
             source: Source::Simulated,
+            tasks: Vec::new(),
         };
         header.behaviours.dirty_tracking = tracking;
         Timeline::new(header, self.recording).expect("the builder keeps old values")

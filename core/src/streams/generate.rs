@@ -97,7 +97,7 @@ impl Generator {
         let fault = if self.faults && self.random.one_in(8) { self.fault(&action) } else { None };
         let file = self.world.file();
         let faults = fault.into_iter().map(|fault| fault.kind(file)).collect();
-        Step { op: ScenarioOp { file, action }, faults }
+        Step { op: ScenarioOp { task: 0, file, action }, faults }
     }
     fn choose(&mut self) -> What {
         let shaping = self.world.reshapes() && self.random.below(10) < 3;

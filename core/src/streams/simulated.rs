@@ -210,6 +210,7 @@ pub fn fingerprint(streams: u64, count: usize) -> u64 {
                 behaviours: variant.behaviours,
                 geometry: scenario.geometry,
                 source: Source::Simulated,
+                tasks: Vec::new(),
             };
             for byte in wire::encode(&header, &recording) {
                 hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);

@@ -8,7 +8,7 @@ use crate::fs::prealloc::Prealloc;
 use crate::geometry::Geometry;
 use crate::iomap::MapType;
 use crate::scenario::random::Random;
-use crate::scenario::{FileSystem, Scenario, StartExtent, StartFile, Variant};
+use crate::scenario::{FileSystem, Order as Course, Scenario, StartExtent, StartFile, Variant};
 use crate::units::{Bytes, DevAddr, FileId, FileRange, Nanos, Order, Pos, Sector};
 
 /// The byte that a file holds where it has bytes at the start.
@@ -121,6 +121,8 @@ impl World {
             files: self.files(geometry, random),
             device,
             partition: Bytes::ZERO,
+            tasks: vec!["main".to_owned()],
+            order: Course::InTurn,
             queue: random.one_in(3).then_some(QueueLimits::USUAL),
             ops: Vec::new(),
             faults: Vec::new(),

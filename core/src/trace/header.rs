@@ -2,6 +2,7 @@
 
 use crate::behaviour::Behaviours;
 use crate::geometry::Geometry;
+use crate::units::TaskId;
 
 /// Where the steps come from.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -27,9 +28,16 @@ pub struct Header {
     pub geometry: Geometry,
     /// Where the steps come from.
     pub source: Source,
+    /// Names of the tasks, from task 1 on; none where there is one.
+    pub tasks: Vec<String>,
 }
 
 impl Header {
+    /// The name of a task, if it has one.
+    pub fn task_name(&self, task: TaskId) -> Option<&str> {
+        let at = task.get().checked_sub(1)? as usize;
+        self.tasks.get(at).map(String::as_str)
+    }
     /// The behaviours that these names and values mean.
     pub fn behaviours_from(switches: &[(String, String)]) -> Result<Behaviours, String> {
         let mut all = Behaviours::default();

@@ -174,6 +174,8 @@ fn put_header(out: &mut Vec<u8>, header: &Header) {
         Source::Real(what) => Some(what.as_str()),
     };
     put_option(out, real, put_text);
+    put(out, header.tasks.len() as u64);
+    header.tasks.iter().for_each(|name| put_text(out, name));
 }
 
 fn read_header(block: &[u8]) -> Result<Header, String> {
@@ -185,8 +187,9 @@ fn read_header(block: &[u8]) -> Result<Header, String> {
     let geometry = Geometry::new(page_size, block_size, Order::new(block.byte()?));
     let geometry = geometry.map_err(|error| error.to_string())?;
     let source = block.option(Packed::text)?.map_or(Source::Simulated, Source::Real);
+    let tasks = (0..block.number::<u32>()?).map(|_| block.text()).collect::<Result<_, _>>()?;
     block.end()?;
-    Ok(Header { engine, title, profile, behaviours, geometry, source })
+    Ok(Header { engine, title, profile, behaviours, geometry, source, tasks })
 }
 
 fn put_step(out: &mut Vec<u8>, step: &Step, deltas: &[Delta]) {

@@ -101,6 +101,12 @@ impl<E: Env> World<E> {
     /// The worker of each file takes what completed since it last ran, in the order of the file,
     /// and neighbours as one (`xfs_end_io`).
     pub(crate) fn run_workers(&mut self) {
+        if !self.workers_wait {
+            self.work();
+        }
+    }
+    /// The same, whether or not the workers are held.
+    pub(crate) fn work(&mut self) {
         if !self.deferred.is_empty() {
             self.finish_deferred();
         }

@@ -411,6 +411,7 @@ pub fn header(geometry: Geometry, behaviours: Behaviours) -> Header {
         behaviours,
         geometry,
         source: Source::Simulated,
+        tasks: Vec::new(),
     }
 }
 

@@ -5,7 +5,7 @@ use super::{RunArgs, limits};
 use crate::error::{Failure, Outcome};
 use crate::out::{self, Unfinished};
 use folioscope_core::counters::{Counter, Counters};
-use folioscope_core::scenario::run::run;
+use folioscope_core::scenario::run::{RunError, run};
 use folioscope_core::scenario::{Scenario, Variant};
 use folioscope_core::trace::sink::NoTrace;
 use folioscope_core::trace::timeline::Recording;
@@ -40,8 +40,9 @@ pub(super) fn run_scenario(args: &RunArgs, mut scenario: Scenario) -> Outcome<()
     }
     let mut results = Vec::new();
     for variant in variants {
-        let ran = run(scenario, variant, NoTrace).map_err(|stuck| stuck_in(variant, stuck))?;
+        let ran = run(scenario, variant, NoTrace).map_err(|stuck| failed_in(variant, stuck))?;
         check_invariants(scenario, variant, &ran.counters)?;
+        note_idle(variant, &ran.idle_steps);
         results.push((variant, ran.counters));
     }
     print(args, scenario, &results)
@@ -53,8 +54,9 @@ pub(crate) fn record(
     variant: &Variant,
 ) -> Outcome<((folioscope_core::trace::header::Header, Counters), Recording)> {
     let ran = run(scenario, variant, Limited::default());
-    let ran = ran.map_err(|stuck| stuck_in(variant, stuck))?;
+    let ran = ran.map_err(|stuck| failed_in(variant, stuck))?;
     check_invariants(scenario, variant, &ran.counters)?;
+    note_idle(variant, &ran.idle_steps);
     if ran.sink.is_full() {
         return Err(Failure::usage(format!(
             "variant {:?} has more than {MAX_STEPS} steps, the most that a trace holds: make its operations fewer",
@@ -80,8 +82,26 @@ pub(crate) fn chosen<'a>(scenario: &'a Scenario, name: Option<&str>) -> Outcome<
     })
 }
 
-fn stuck_in(variant: &Variant, stuck: folioscope_core::engine::Stuck) -> Failure {
-    Failure::broken(format!("variant {:?}: {stuck}: please report this", variant.name))
+/// Steps of a schedule that do nothing are no error: with other switches they may do something.
+fn note_idle(variant: &Variant, steps: &[usize]) {
+    if !steps.is_empty() {
+        let steps: Vec<String> = steps.iter().map(usize::to_string).collect();
+        let steps = steps.join(", ");
+        eprintln!(
+            "note: variant {:?}: steps of the schedule with nothing to do: {steps}",
+            variant.name
+        );
+    }
+}
+
+fn failed_in(variant: &Variant, error: RunError) -> Failure {
+    let name = &variant.name;
+    match error {
+        RunError::Stuck(stuck) => {
+            Failure::broken(format!("variant {name:?}: {stuck}: please report this"))
+        }
+        RunError::Hangs(hangs) => Failure::check(format!("variant {name:?}: {hangs}")),
+    }
 }
 
 /// A broken invariant is a fault of the engine, except where the scenario asks to be shown one.

@@ -87,6 +87,7 @@ impl World {
             behaviours: self.behaviours,
             geometry: self.geometry,
             source: real.map_or(Source::Simulated, Source::Real),
+            tasks: Vec::new(),
         }
     }
 }

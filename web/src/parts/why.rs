@@ -11,6 +11,8 @@ pub(crate) fn why(session: &Session) -> Html {
     let said = |step: &Step| step.rule.sentence(step.args);
     let same = matches!(steps.as_slice(), [Some(a), Some(b)] if said(a) == said(b));
     let row = |(at, step): (usize, Option<&Step>)| {
+        let name = session.runs().get(at).map(|run| run.timeline().header());
+        let name = |step: &Step| name.and_then(|header| header.task_name(step.task));
         let label = if same { "A = B" } else { session.label(at) };
         match step {
             Some(step) => html! {
@@ -18,7 +20,7 @@ pub(crate) fn why(session: &Session) -> Html {
                     if !label.is_empty() { <span class="run">{ label }</span> }
                     <p>
                         <span class="sentence">{ said(step) }</span>
-                        <span class="code">{ code(step) }</span>
+                        <span class="code">{ code(step, name(step)) }</span>
                     </p>
                 </div>
             },
@@ -45,8 +47,9 @@ pub(crate) fn why(session: &Session) -> Html {
     }
 }
 
-fn code(step: &Step) -> String {
+fn code(step: &Step, task: Option<&str>) -> String {
     let op =
         step.op.map_or_else(|| "in the background".to_owned(), |op| format!("op {}", op.get() + 1));
-    format!("{} \u{b7} {} \u{b7} {op}", step.rule.function(), step.context.name())
+    let of = task.map_or_else(String::new, |task| format!(" of {task}"));
+    format!("{} \u{b7} {}{of} \u{b7} {op}", step.rule.function(), step.context.name())
 }

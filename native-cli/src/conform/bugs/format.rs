@@ -4,7 +4,9 @@
 use super::words::{Addr, BitString, ExtentKind, Fill, IoendFlag, Run, Span};
 use folioscope_core::behaviour;
 use folioscope_core::ops::fallocate::FallocMode;
-use serde::Deserialize;
+use folioscope_core::tasks::Point;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -295,34 +297,18 @@ impl TryFrom<Value> for Times {
 #[serde(deny_unknown_fields)]
 pub(super) struct ScheduleStep {
     pub(super) task: String,
+    #[serde(deserialize_with = "point")]
     pub(super) run_until: Point,
     pub(super) arg: Option<PointArg>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[allow(clippy::enum_variant_names, reason = "the format's words")]
-pub(super) enum Point {
-    AfterBegin,
-    FolioLocked,
-    AfterCopy,
-    AfterWriteEnd,
-    AfterIsizeUpdate,
-    ReleaseDataFound,
-    AfterReadSubmit,
-    AfterZero,
-    WbFolioLocked,
-    WbEofChecked,
-    BeforeMapBlocks,
-    AfterMapBlocks,
-    BetweenForkLookups,
-    WbFolioDone,
-    AfterWritebackSubmit,
-    BeforeIoComplete,
-    IoComplete,
-    DioSubmitted,
-    Blocked,
-    End,
+/// Points that scenario files have, and cases not.
+const NOT_IN_CASES: [Point; 3] = [Point::AfterCut, Point::FlushComplete, Point::OpEnd];
+
+fn point<'de, D: Deserializer<'de>>(words: D) -> Result<Point, D::Error> {
+    let word = String::deserialize(words)?;
+    let found = Point::from_name(&word).filter(|point| !NOT_IN_CASES.contains(point));
+    found.ok_or_else(|| D::Error::custom(format!("no point is called `{word}`")))
 }
 
 #[derive(Clone, Deserialize)]

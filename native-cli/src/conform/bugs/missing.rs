@@ -1,11 +1,12 @@
 //! What a case needs that is not executed yet, by name.
 
 use super::format::{
-    Act, CaseKind, Completion, FallocateMode, FaultAt, FaultWords, Fs, Op, Point, RawCase,
-    Scenario, ScheduleStep,
+    Act, CaseKind, Completion, FallocateMode, FaultAt, FaultWords, Fs, Op, RawCase, Scenario,
+    ScheduleStep,
 };
 use super::machine::{MAX_FILE, errno_of};
 use super::words::ExtentKind;
+use folioscope_core::tasks::Point;
 
 /// The first thing that is missing.
 pub(super) fn missing(case: &RawCase, scenario: &Scenario) -> Option<String> {

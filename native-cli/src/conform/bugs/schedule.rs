@@ -2,10 +2,11 @@
 //! step says, must wait, or has ended.
 
 use super::device::{Completes, Pick, complete_next, take_effects};
-use super::format::{Point, Scenario, ScheduleStep};
+use super::format::{Scenario, ScheduleStep};
 use super::perform::{Running, perform};
 use super::run::{Got, MAIN, Shown, held};
-use folioscope_core::stops::{Stop, StopPoint};
+use folioscope_core::stops::Stop;
+use folioscope_core::tasks::Point;
 use folioscope_core::units::{Pos, TaskId};
 use std::collections::VecDeque;
 use std::task::{Context, Poll, Waker};
@@ -206,34 +207,5 @@ impl Shown {
             *until = Until::Held;
         }
         done
-    }
-}
-
-impl Point {
-    /// Where the engine holds a task for it; none: nowhere.
-    const fn stop(self) -> Option<StopPoint> {
-        match self {
-            Self::AfterBegin => Some(StopPoint::AfterBegin),
-            Self::FolioLocked => Some(StopPoint::FolioLocked),
-            Self::AfterCopy => Some(StopPoint::AfterCopy),
-            Self::AfterWriteEnd => Some(StopPoint::AfterWriteEnd),
-            Self::AfterIsizeUpdate => Some(StopPoint::AfterSizeUpdate),
-            Self::AfterReadSubmit => Some(StopPoint::AfterReadSubmit),
-            Self::AfterZero => Some(StopPoint::AfterZero),
-            Self::WbFolioLocked => Some(StopPoint::WbFolioLocked),
-            Self::WbEofChecked => Some(StopPoint::WbEofChecked),
-            Self::BeforeMapBlocks => Some(StopPoint::BeforeMapBlocks),
-            Self::AfterMapBlocks => Some(StopPoint::AfterMapBlocks),
-            Self::WbFolioDone => Some(StopPoint::WbFolioDone),
-            Self::AfterWritebackSubmit => Some(StopPoint::AfterWritebackSubmit),
-            Self::DioSubmitted => Some(StopPoint::DirectSubmitted),
-            Self::ReleaseDataFound => Some(StopPoint::ReleaseDataFound),
-            // Both forks are looked up in one go.
-            Self::BetweenForkLookups
-            | Self::BeforeIoComplete
-            | Self::IoComplete
-            | Self::Blocked
-            | Self::End => None,
-        }
     }
 }

@@ -1,0 +1,101 @@
+//! The operations of a scenario in the order that it asks for: in turn, by its schedule, or by
+//! dice.
+
+use super::armed::Armed;
+use super::perform::{Reads, perform};
+use super::run::RunError;
+use super::{Order, Scenario};
+use crate::device::sim::Sim;
+use crate::engine::{BoxedOp, Engine, Stuck, drive};
+use crate::ops::OpResult;
+use crate::tasks::{Dice, End, Hangs, Room, Task, Trail, explore_one, follow};
+use crate::world::Env;
+use std::cell::RefCell;
+
+/// Runs every operation; their results in the order of the file, and the steps of the schedule that
+/// found nothing to do.
+pub(super) fn run_ops<E: Env>(
+    scenario: &Scenario,
+    engine: &Engine<E>,
+    sim: &mut Sim,
+) -> Result<(Vec<OpResult>, Vec<usize>), RunError> {
+    let armed = RefCell::new(Armed::new(scenario));
+    let mut idle = Vec::new();
+    let mut results: Vec<Option<OpResult>> = vec![None; scenario.ops.len()];
+    let all = match scenario.order {
+        Order::InTurn => (scenario.ops.as_slice(), Vec::new(), Vec::new()),
+        Order::Schedule(_) | Order::Seed(_) => scenario.parts(),
+    };
+    let (early, at_once, late) = all;
+    for (nth, result) in results.iter_mut().enumerate().take(early.len()) {
+        *result = Some(alone(scenario, engine, sim, &armed, (nth, None))?);
+    }
+    if !at_once.is_empty() {
+        let mut room = room(scenario, engine, sim, &armed, None);
+        match &scenario.order {
+            Order::InTurn => {}
+            Order::Schedule(steps) => idle = follow(&mut room, steps, |_| true)?,
+            Order::Seed(seed) => throw(&mut room, *seed)?,
+        }
+        for (nth, result) in room.results() {
+            results[*nth] = Some(*result);
+        }
+    }
+    for nth in late {
+        results[nth] = Some(alone(scenario, engine, sim, &armed, (nth, None))?);
+    }
+    let all = results.into_iter().map(|result| result.expect("every operation ran"));
+    Ok((all.collect(), idle))
+}
+
+/// Runs one operation while no other does.
+pub(super) fn alone<E: Env>(
+    scenario: &Scenario,
+    engine: &Engine<E>,
+    sim: &mut Sim,
+    armed: &RefCell<Armed>,
+    (nth, reads): (usize, Option<&Reads>),
+) -> Result<OpResult, Stuck> {
+    armed.borrow_mut().arm(nth, engine, sim);
+    let faults = armed.borrow().user(nth);
+    let kept = reads.map(|reads| (reads, nth));
+    drive(engine, sim, perform(engine, scenario.ops[nth], faults, kept))
+}
+
+fn throw<E: Env>(room: &mut Room<'_, E, Sim>, seed: u64) -> Result<(), RunError> {
+    room.engine.hold_everywhere(true);
+    room.engine.hold_workers(true);
+    let end = explore_one(room, &mut Dice::new(seed), &mut Trail::default(), |_, _| true);
+    room.engine.hold_everywhere(false);
+    room.engine.hold_workers(false);
+    match end {
+        End::Done | End::Known | End::Stopped => Ok(()),
+        End::Hangs => Err(Hangs(room.unfinished().join(", ")).into()),
+    }
+}
+
+/// The tasks with the operations that run at once; the faults of each are armed while it goes on.
+pub(super) fn room<'a, E: Env>(
+    scenario: &Scenario,
+    engine: &'a Engine<E>,
+    sim: &'a mut Sim,
+    armed: &'a RefCell<Armed>,
+    reads: Option<&'a Reads>,
+) -> Room<'a, E, Sim> {
+    let (_, at_once, _) = scenario.parts();
+    let each = scenario.tasks.iter().zip(0u32..).map(|(name, task)| {
+        let mine = at_once.iter().filter(|nth| scenario.ops[**nth].task == task);
+        let ops = mine.map(|nth| {
+            let kept = reads.map(|reads| (reads, *nth));
+            let faults = armed.borrow().user(*nth);
+            (*nth, perform(engine, scenario.ops[*nth], faults, kept))
+        });
+        let ops: Vec<(usize, BoxedOp<'a>)> = ops.collect();
+        Task::new(name.clone(), Scenario::task_id(task), ops)
+    });
+    let mut room = Room::new(engine, sim, each.collect());
+    if !scenario.faults.is_empty() {
+        room.tell_before(Box::new(|nth, engine, sim| armed.borrow_mut().arm(nth, engine, sim)));
+    }
+    room
+}
