@@ -68,6 +68,11 @@ impl Stops {
         self.any.set(stop.is_some());
         *self.armed.borrow_mut() = stop;
     }
+    /// Nobody is held any more, and nothing is armed.
+    pub(crate) fn clear(&self) {
+        self.arm(None);
+        self.held.borrow_mut().clear();
+    }
     /// Whether a stop is armed.
     pub(crate) const fn any(&self) -> bool {
         self.any.get()

@@ -22,6 +22,7 @@ use crate::frames::FrameStore;
 use crate::fs::{Fork, Provider, SpaceAllocator};
 use crate::geometry::Geometry;
 use crate::iomap::Iomap;
+use crate::journal::Journal;
 use crate::locks::RwSem;
 use crate::ops::mmap::MemoryMap;
 use crate::ops::readahead::{ReadaheadLimits, Window};
@@ -146,6 +147,13 @@ pub(crate) struct BioEntry {
     pub(crate) requests: Vec<RequestId>,
 }
 
+impl BioEntry {
+    /// Whether the device has it.
+    pub(crate) fn is_in_flight(&self) -> bool {
+        self.state == BioState::InFlight
+    }
+}
+
 /// An operation that runs, or ended a moment ago.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpEntry {
@@ -186,6 +194,7 @@ pub struct World<E: Env> {
     pub(crate) next_flush: u32,
     pub(crate) dirty_clock: u64,
     pub(crate) faults: Faults,
+    pub(crate) journal: Journal,
     /// Writes that completed on the device, where it tells.
     pub(crate) writes_completed: u64,
     /// Bytes that files may take in all; none = no limit.
@@ -225,6 +234,7 @@ impl<E: Env> World<E> {
             next_flush: 0,
             dirty_clock: 0,
             faults: Faults::default(),
+            journal: Journal::default(),
             writes_completed: 0,
             space_total: None,
             folio_policy: FolioPolicy::Kernel,
@@ -311,6 +321,9 @@ impl<E: Env> World<E> {
     }
     pub(crate) fn set_disk_size(&mut self, id: FileId, size: Pos) {
         let old = core::mem::replace(&mut self.file_mut(id).disk_size, size);
+        if old != size {
+            self.journal_size(id, size);
+        }
         self.note(DeltaKind::FileDiskSize, id.get(), 0, old.get(), size.get());
     }
     pub(crate) fn set_flags(&mut self, id: FolioId, flags: FolioFlags) {
@@ -376,6 +389,7 @@ impl<E: Env> World<E> {
             return;
         }
         let changes = self.file_mut(id).provider.take_changes();
+        self.journal_extents(id, &changes);
         if !E::Sink::ON {
             return;
         }
@@ -419,7 +433,7 @@ impl<E: Env> World<E> {
         });
         self.note(DeltaKind::FileOpen, id.get(), 0, 0, 1);
         self.set_size(id, size);
-        self.set_disk_size(id, size);
+        self.journal_quietly(|world| world.set_disk_size(id, size));
         let geometry = self.geometry();
         drop(self.file_mut(id).provider.take_changes());
         for (fork, extent) in self.file(id).provider.forks(geometry) {
@@ -427,6 +441,7 @@ impl<E: Env> World<E> {
                 self.note(kind, id.get(), block, 0, word);
             }
         }
+        self.journal_open(id);
         self.step(Rule::FileOpened, [u64::from(id.get()), size.get(), 0, 0]);
         id
     }

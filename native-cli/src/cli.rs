@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::conform::ConformArgs;
+use crate::crash::CrashArgs;
 use crate::render::RenderArgs;
 use crate::run::RunArgs;
 use crate::serve::ServeArgs;
@@ -29,6 +30,8 @@ pub(crate) enum Verb {
     Run(Box<RunArgs>),
     /// Compare the engine with what real kernels did
     Conform(ConformArgs),
+    /// Cut the power at every step of runs, and look at what is left
+    Crash(CrashArgs),
     /// Show one moment of a run as text or SVG
     Render(RenderArgs),
     /// List the steps of a run, or find some of them

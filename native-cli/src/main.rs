@@ -3,6 +3,7 @@
 
 mod cli;
 mod conform;
+mod crash;
 mod demo;
 mod error;
 mod input;
@@ -33,6 +34,7 @@ fn run(cli: &Cli) -> Outcome<()> {
     match &cli.verb {
         Some(Verb::Run(args)) => run::run(args),
         Some(Verb::Conform(args)) => conform::conform(args),
+        Some(Verb::Crash(args)) => crash::crash(args),
         Some(Verb::Render(args)) => render::render(args),
         Some(Verb::Steps(args)) => steps::steps(args),
         Some(Verb::Serve(args)) => serve::serve(args),

@@ -119,6 +119,18 @@ impl ExtentMap {
         }
         any
     }
+    /// These extents, and no others.
+    pub fn replace(&mut self, all: &BTreeMap<BlockNo, Extent>) {
+        self.cookie += 1;
+        let gone: Vec<BlockNo> =
+            self.extents.keys().filter(|at| !all.contains_key(at)).copied().collect();
+        for at in gone {
+            self.put(at, None);
+        }
+        for (at, extent) in all {
+            self.put(*at, Some(*extent));
+        }
+    }
     fn place(&mut self, at: BlockNo, extent: Extent) {
         let range = FileRange::between(self.pos(at), self.pos(at + extent.len));
         self.set(range, extent.state, extent.addr);

@@ -128,7 +128,7 @@ async fn flush<E: Env>(cx: &Cx<'_, E>, files: &[FileId]) -> Result<(), Errno> {
             cx.wait(|world| world.flush_result(id)).await?;
         }
     }
-    let id = cx.with(|world| {
+    let (id, records) = cx.with(|world| {
         for file in files {
             world.commit_inode(*file);
         }
@@ -136,11 +136,14 @@ async fn flush<E: Env>(cx: &Cx<'_, E>, files: &[FileId]) -> Result<(), Errno> {
         world.count(Counter::Flushes, 1);
         world.step(Rule::FlushSent, [0; 4]);
         world.effects.push_back(Effect::Flush(id));
-        id
+        (id, world.journal().all())
     });
     let result = cx.wait(|world| world.flush_result(id)).await;
     cx.with(|world| {
         let error = result.err().map_or(0, |errno| u64::from(errno.number()));
+        if result.is_ok() {
+            world.journal_forced(records);
+        }
         world.step(Rule::FlushDone, [error, 0, 0, 0]);
     });
     result

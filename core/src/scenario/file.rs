@@ -17,6 +17,7 @@ use crate::behaviour::{Behaviours, Profile};
 use crate::device::sim::Timing;
 use crate::geometry::Geometry;
 use crate::ops::readahead::ReadaheadLimits;
+use crate::power::Random;
 use crate::units::{Blocks, Bytes, FileId, FileRange, Nanos, Order, Pages, Pos};
 use toml::Spanned;
 
@@ -228,7 +229,7 @@ fn push_ops(
             }
             let seed =
                 raw.seed.as_ref().map_or(Ok(1), |n| number("seed", n, 0, i64::MAX as u64))?;
-            let mut random = Random(seed);
+            let mut random = Random::new(seed);
             for n in 0..repeat {
                 let start = Pos::new(random.below(blocks) * len.get());
                 let range = FileRange::between(start, start + len);
@@ -296,17 +297,4 @@ pub(super) fn size(raw: &Spanned<RawSize>) -> Result<Bytes, Problem> {
         if bytes <= MAX_FILE { Ok(bytes) } else { Err(format!("{bytes} is more than {MAX_FILE}")) }
     });
     within.map_err(|message| (raw.span(), message))
-}
-
-/// A small deterministic generator (splitmix64): a seed gives the same operations everywhere.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (z ^ z >> 31) % n
-    }
 }

@@ -1,6 +1,7 @@
 //! Scenarios: a world, files, and what is done to them; as a file people write, and as a run.
 
 mod armed;
+pub mod crash;
 pub mod fault;
 pub(crate) mod fields;
 pub mod file;
@@ -21,6 +22,7 @@ use crate::geometry::Geometry;
 use crate::iomap::MapType;
 use crate::ops::fallocate::FallocMode;
 use crate::ops::sync::RangeSync;
+use crate::power::Kept;
 use crate::units::{Blocks, Bytes, DevAddr, FileId, FileRange, Pages, Pos};
 
 /// Most operations that a scenario may expand to.
@@ -132,6 +134,8 @@ pub enum Action {
     Truncate(Pos),
     /// Change the space of a range.
     Fallocate(FallocMode, FileRange),
+    /// The power goes and comes back.
+    PowerCut(Kept),
     /// Find the next data, or the next hole.
     Seek {
         /// From where.
@@ -157,6 +161,7 @@ impl Action {
             | Self::SyncRange(..)
             | Self::Truncate(_)
             | Self::Fallocate(..)
+            | Self::PowerCut(_)
             | Self::Seek { .. } => FileRange::between(Pos::ZERO, Pos::ZERO),
         }
     }
@@ -175,6 +180,7 @@ impl Action {
             | Self::MmapStore { .. }
             | Self::Msync(_)
             | Self::SyncRange(..)
+            | Self::PowerCut(_)
             | Self::Seek { .. } => size,
         }
     }

@@ -6,7 +6,7 @@ use crate::cache::frame_alloc::FramePolicy;
 use crate::counters::Counters;
 use crate::device::sim::{Sim, peek_bytes};
 use crate::device::store::Store;
-use crate::engine::{Engine, ReadFlags, Stuck, WriteFlags, drive};
+use crate::engine::{Engine, Host, ReadFlags, Stuck, WriteFlags, drive};
 use crate::frames::{BadFrom, Discard, Fill, HeapFrames, UserFault};
 use crate::fs::blockdev::BlockDev;
 use crate::fs::extents::Extents;
@@ -15,6 +15,7 @@ use crate::fs::{Provider, SpaceAllocator};
 use crate::geometry::Geometry;
 use crate::ops::OpResult;
 use crate::ops::readahead::ReadaheadLimits;
+use crate::power::power_cut;
 use crate::trace::header::{Header, Source};
 use crate::trace::sink::Sink;
 use crate::units::{Bytes, DevAddr, FileId, FileRange, Pos, TaskId};
@@ -22,7 +23,7 @@ use crate::world::{Config, Env};
 use core::marker::PhantomData;
 
 /// Heap memory and a sink.
-struct Simulated<S>(PhantomData<S>);
+pub(super) struct Simulated<S>(PhantomData<S>);
 
 impl<S: Sink> Env for Simulated<S> {
     type Sink = S;
@@ -69,14 +70,22 @@ pub fn run_and_read<S: Sink>(
     })
 }
 
-fn run_and_look<S: Sink, T>(
+/// A world at the start of a scenario.
+pub(super) struct Started<S: Sink> {
+    pub(super) engine: Engine<Simulated<S>>,
+    pub(super) sim: Sim,
+}
+
+/// Makes the world of a scenario, with what the device held before.
+pub(super) fn start<S: Sink>(
     scenario: &Scenario,
     variant: &Variant,
     sink: S,
-    look: impl FnOnce(&Engine<Simulated<S>>, &Sim) -> T,
-) -> Result<(Run<S>, T), Stuck> {
+    held: Store,
+) -> Started<S> {
     let geometry = scenario.geometry;
     let mut sim = Sim::new(scenario.device);
+    *sim.store_mut() = held;
     let mut space = SpaceAllocator::new(DevAddr::new(1 << 30), None);
     for extent in scenario.files.iter().flat_map(|file| file.extents.iter().flatten()) {
         space.skip_to(extent.addr + extent.range.len());
@@ -91,8 +100,7 @@ fn run_and_look<S: Sink, T>(
         queue: scenario.queue_of(variant),
         partition: scenario.partition,
     };
-    let engine: Engine<Simulated<S>> =
-        Engine::new(config, HeapFrames::new(geometry.page_size()), sink);
+    let engine = Engine::new(config, HeapFrames::new(geometry.page_size()), sink);
     if scenario.keep_going {
         engine.keep_going();
     }
@@ -100,13 +108,30 @@ fn run_and_look<S: Sink, T>(
         let provider = start_file(geometry, file, sim.store_mut(), scenario.partition);
         engine.open(file.size, provider);
     }
-    let mut results = Vec::with_capacity(scenario.ops.len());
     if let Some(free) = scenario.free_blocks {
         engine.limit_space(geometry.blocks_bytes(free));
+    }
+    Started { engine, sim }
+}
+
+fn run_and_look<S: Sink, T>(
+    scenario: &Scenario,
+    variant: &Variant,
+    sink: S,
+    look: impl FnOnce(&Engine<Simulated<S>>, &Sim) -> T,
+) -> Result<(Run<S>, T), Stuck> {
+    let Started { engine, mut sim } = start(scenario, variant, sink, Store::default());
+    let mut results = Vec::with_capacity(scenario.ops.len());
+    if scenario.ops.iter().any(|op| matches!(op.action, Action::PowerCut(_))) {
+        sim.track_power();
+        engine.track_records();
     }
     let mut armed = Armed::new(scenario);
     for (at, op) in scenario.ops.iter().enumerate() {
         armed.arm(at, &engine, &mut sim);
+        if let Action::PowerCut(kept) = op.action {
+            power_cut(&engine, &mut sim, kept);
+        }
         results.push(run_op(&engine, &mut sim, *op, armed.user(at))?);
     }
     let looked = look(&engine, &sim);
@@ -115,7 +140,7 @@ fn run_and_look<S: Sink, T>(
         title: scenario.title.clone(),
         profile: variant.profile.clone(),
         behaviours: variant.behaviours,
-        geometry,
+        geometry: scenario.geometry,
         source: Source::Simulated,
     };
     let counters = engine.counters();
@@ -144,7 +169,10 @@ fn start_file(
         if extent.state == crate::iomap::MapType::Mapped {
             // Bytes of the last block behind EOF are zero, as every writeback leaves them.
             let held = extent.range.intersect(FileRange::between(Pos::ZERO, file.size));
-            fill(store, extent.addr + partition, held.len(), file.fill);
+            let at = extent.addr + partition;
+            fill(store, at, held.len(), file.fill);
+            let tail = geometry.round_up_block(held.end()).since(held.end());
+            fill(store, at + held.len(), tail, 0);
         }
     }
     match file.fs {
@@ -167,9 +195,9 @@ fn fill(store: &mut Store, at: DevAddr, len: Bytes, byte: u8) {
     }
 }
 
-fn run_op<E: Env>(
+pub(super) fn run_op<E: Env>(
     engine: &Engine<E>,
-    sim: &mut Sim,
+    sim: &mut impl Host<E>,
     op: ScenarioOp,
     faults: Vec<UserFault>,
 ) -> Result<OpResult, Stuck> {
@@ -201,6 +229,8 @@ fn run_op<E: Env>(
         Action::Fallocate(mode, range) => {
             drive(engine, sim, engine.fallocate(task, op.file, mode, range))
         }
+        // The host of the run does it, as it has the device.
+        Action::PowerCut(_) => Ok(OpResult(Ok(Bytes::ZERO))),
         Action::Seek { pos, data } => Ok(engine.seek(task, op.file, pos, data)),
     }
 }
