@@ -29,6 +29,18 @@ enum Shift {
 }
 
 impl Shift {
+    /// A content of before as it is afterwards.
+    fn apply(self, content: &mut Vec<u8>) {
+        match self {
+            Self::Down(start, len) if start < content.len() => {
+                drop(content.drain(start..(start + len).min(content.len())));
+            }
+            Self::Up(start, len) if start < content.len() => {
+                content.splice(start..start, core::iter::repeat_n(0, len));
+            }
+            Self::Down(..) | Self::Up(..) => {}
+        }
+    }
     /// Where a byte was before.
     const fn before(self, pos: usize) -> Option<usize> {
         match self {
@@ -198,9 +210,8 @@ impl History {
     /// recorded size need none. All records are durable, so that the file was shifted for sure.
     pub(super) fn range_synced(&mut self, range: FileRange) {
         let now = self.now().clone();
-        if let Some((first, _)) = self.shifts.last() {
-            self.all.drain(..*first);
-            self.shifts.clear();
+        for (first, shift) in core::mem::take(&mut self.shifts) {
+            self.all[..first].iter_mut().for_each(|content| shift.apply(content));
         }
         let (start, end) = span(range);
         let (start, end) = (start.min(now.len()), end.min(now.len()));
@@ -214,7 +225,6 @@ impl History {
                 old[start..end].copy_from_slice(&now[start..end]);
             }
         }
-        self.before = 0;
         self.version += 1;
     }
     /// What is wrong with these bytes as the content after a power cut. `exposes`: the file system
@@ -318,6 +328,6 @@ mod tests {
         assert_eq!(history.look(&[1, 2, 3, 9], false), Ok(()));
         assert_eq!(history.look(&[1, 9, 3, 4], false), Err(Wrong::Byte(1, 9)));
         history.range_synced(FileRange::between(Pos::ZERO, Pos::new(1)));
-        assert_eq!(history.look(&[1, 2, 3], false), Err(Wrong::Byte(1, 2)));
+        assert_eq!(history.look(&[1, 4, 3], false), Err(Wrong::Byte(1, 4)));
     }
 }
