@@ -184,7 +184,8 @@ impl<E: Env> World<E> {
         self.forget_locks(file);
         let inode = self.file_mut(file);
         inode.mapping = Mapping::default();
-        (inode.errors, inode.reported, inode.dirtied) = (0, 0, None);
+        (inode.errors, inode.reported) = (0, 0);
+        (inode.sticky, inode.dirtied) = (None, None);
         inode.window = Window::default();
         inode.memory_map = MemoryMap::default();
         inode.writeback_index = PageIndex::ZERO;

@@ -101,6 +101,8 @@ pub struct Inode {
     /// Errors recorded so far, the last one, and how many were reported to this file.
     pub(crate) errors: u32,
     pub(crate) last_error: Errno,
+    /// One that nobody was told of (`AS_EIO`, `AS_ENOSPC`).
+    pub(crate) sticky: Option<Errno>,
     pub(crate) reported: u32,
     /// When it last went from clean to dirty.
     pub(crate) dirtied: Option<u64>,
@@ -422,6 +424,7 @@ impl<E: Env> World<E> {
             sized_target,
             errors: 0,
             last_error: Errno::Io,
+            sticky: None,
             reported: 0,
             dirtied: None,
             window: Window::default(),

@@ -97,7 +97,7 @@ impl Total {
         seed: u64,
         text: Option<&str>,
     ) -> Outcome<()> {
-        let how = Thoroughness { states, mount_every: MOUNT_EVERY, seed };
+        let how = Thoroughness { states, mount_every: MOUNT_EVERY, seed, data_first: true };
         for variant in &scenario.variants {
             self.runs += 1;
             let found = match sweep(scenario, variant, how) {

@@ -28,8 +28,22 @@ pub(crate) async fn sync_file<E: Env>(
     told.and(written).and(flushed)
 }
 
-/// Writes what is dirty in a range and waits for all of it (`filemap_write_and_wait_range`).
-pub(crate) async fn write_and_wait<E: Env>(
+/// Writes what is dirty in a range and waits for all of it, before something is done to the file
+/// that needs it on the device: also told of what failed before that nobody was told of
+/// (`filemap_write_and_wait_range`).
+pub(crate) async fn write_before<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    range: FileRange,
+) -> Result<(), Errno> {
+    let written = write_and_wait(cx, file, range).await;
+    let told = cx.with(|world| world.check_errors(file));
+    written.and(told)
+}
+
+/// Writes what is dirty in a range and waits for all of it (`file_write_and_wait_range`, but for
+/// its report of errors).
+async fn write_and_wait<E: Env>(
     cx: &Cx<'_, E>,
     file: FileId,
     range: FileRange,
@@ -198,9 +212,17 @@ impl<E: Env> World<E> {
         };
         (0..self.files.len()).map(|at| FileId::new(at as u32)).filter(unsettled).collect()
     }
+    /// Tells somebody within the file system of an error that nobody was told of
+    /// (`filemap_check_errors`). The next fsync is told of it all the same.
+    fn check_errors(&mut self, file: FileId) -> Result<(), Errno> {
+        let Some(errno) = self.file_mut(file).sticky.take() else { return Ok(()) };
+        self.step(Rule::ErrorChecked, [u64::from(errno.number()), 0, 0, 0]);
+        Err(errno)
+    }
     /// Tells an open file once of an error that writeback met (`file_check_and_advance_wb_err`).
     fn report_error(&mut self, file: FileId) -> Result<(), Errno> {
         let inode = self.file_mut(file);
+        inode.sticky = None;
         if inode.errors == inode.reported {
             return Ok(());
         }

@@ -14,6 +14,7 @@ mod rows;
 pub mod rule;
 pub mod sink;
 pub mod step;
+pub mod survey;
 pub mod text;
 pub mod timeline;
 pub mod wire;

@@ -214,6 +214,12 @@ impl<E: Env> World<E> {
         let inode = self.file_mut(file);
         inode.errors += 1;
         inode.last_error = errno;
+        // No space is one thing, all else another, and the worse of the two.
+        if errno != Errno::NoSpc {
+            inode.sticky = Some(Errno::Io);
+        } else if inode.sticky.is_none() {
+            inode.sticky = Some(errno);
+        }
         self.step(Rule::ErrorRecorded, [u64::from(errno.number()), pos.get(), 0, 0]);
     }
 }

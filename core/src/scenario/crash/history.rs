@@ -67,6 +67,12 @@ pub(super) struct History {
     shifts: Vec<(usize, Shift)>,
     /// What it was before the operation that runs, if that fails.
     before: usize,
+    /// Something failed: what was to be written may be lost for good, whatever later syncs say, and
+    /// what the operation had done by then nobody knows.
+    unsure: bool,
+    /// A change of size or space failed on its way: what the file holds now is not known here, but
+    /// never what the device held before.
+    lost: bool,
     /// Changes with every change.
     pub(super) version: u64,
 }
@@ -93,7 +99,14 @@ fn put(content: &mut Vec<u8>, range: FileRange, byte: u8, grows: bool) {
 impl History {
     /// A file that is durable as it is.
     pub(super) fn new(content: Vec<u8>) -> Self {
-        Self { all: vec![content], shifts: Vec::new(), before: 0, version: 0 }
+        Self {
+            all: vec![content],
+            shifts: Vec::new(),
+            before: 0,
+            unsure: false,
+            lost: false,
+            version: 0,
+        }
     }
     fn now(&self) -> &Vec<u8> {
         self.all.last().expect("there is always one")
@@ -197,18 +210,39 @@ impl History {
         self.push(now);
     }
     /// The operation failed: the file is as it was, though it may have been otherwise meanwhile.
-    pub(super) fn failed(&mut self) {
+    pub(super) fn failed(&mut self, tried: bool) {
+        self.unsure |= tried;
         let before = self.all[self.before].clone();
         self.push(before);
     }
+    /// The operation, which failed, may have been done in part.
+    pub(super) fn lose_track_after(&mut self, action: &Action) {
+        self.lost |= matches!(action, Action::Truncate(_) | Action::Fallocate(..));
+    }
+    /// The operation, no sync, did so many bytes of what it was asked for.
+    pub(super) fn done(&mut self, action: &Action, done: Bytes) {
+        if let Action::Pwrite { range, byte, .. } = action
+            && done < range.len()
+        {
+            let mut short = self.all[self.before].clone();
+            put(&mut short, FileRange::between(range.start(), range.start() + done), *byte, true);
+            self.push(short);
+        }
+    }
     /// The file is durable as it is.
     pub(super) fn synced(&mut self) {
+        if self.unsure || self.lost {
+            return;
+        }
         let now = self.now().clone();
         *self = Self { version: self.version + 1, ..Self::new(now) };
     }
     /// The bytes of a range are durable as they are, and the size that they need: zeros behind the
     /// recorded size need none. All records are durable, so that the file was shifted for sure.
     pub(super) fn range_synced(&mut self, range: FileRange) {
+        if self.unsure || self.lost {
+            return;
+        }
         let now = self.now().clone();
         for (first, shift) in core::mem::take(&mut self.shifts) {
             self.all[..first].iter_mut().for_each(|content| shift.apply(content));
@@ -231,6 +265,10 @@ impl History {
     /// orders no data before its records, so that blocks that were never durable may show what the
     /// device held before.
     pub(super) fn look(&self, found: &[u8], exposes: bool) -> Result<(), Wrong> {
+        if self.lost {
+            let stale = found.iter().position(|byte| *byte == STALE);
+            return stale.map_or(Ok(()), |pos| Err(Wrong::Stale(pos as u64)));
+        }
         let sizes = self.all.iter().map(Vec::len);
         let (least, most) = (sizes.clone().min(), sizes.max());
         if Some(found.len()) < least || Some(found.len()) > most {

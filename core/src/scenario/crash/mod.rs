@@ -9,6 +9,7 @@
 mod generate;
 mod history;
 
+use super::armed::Armed;
 use super::run::{Started, run_op, start};
 use super::{Action, FileSystem, Scenario, StartFile, Variant};
 use crate::device::sim::{Sim, Timing};
@@ -36,6 +37,9 @@ pub struct Thoroughness {
     pub mount_every: u32,
     /// Where the drawing begins.
     pub seed: u64,
+    /// Records wait for the data that they speak of, as a log sees to. Without it the look must find
+    /// something: that tests the look.
+    pub data_first: bool,
 }
 
 /// What was looked at.
@@ -105,6 +109,7 @@ pub fn sweep(scenario: &Scenario, variant: &Variant, how: Thoroughness) -> Resul
     let files = (0..scenario.files.len()).map(|at| History::new(contents(at))).collect();
     let watch = Watch { scenario, variant, how, files, op: 0 };
     let mut host = Watching { sim, watch, looked: Looked::default(), seen: None, found: None };
+    let mut armed = Armed::new(scenario);
     for (at, op) in scenario.ops.iter().enumerate() {
         host.watch.op = at;
         host.watch.begin(op.file, &op.action);
@@ -112,7 +117,8 @@ pub fn sweep(scenario: &Scenario, variant: &Variant, how: Thoroughness) -> Resul
         if let Action::PowerCut(_) = op.action {
             break;
         }
-        let result = run_op(&engine, &mut host, *op, Vec::new());
+        armed.arm(at, &engine, &mut host.sim);
+        let result = run_op(&engine, &mut host, *op, armed.user(at));
         let result = result.map_err(|stuck| Failed::Stuck(at, stuck))?;
         host.look(&engine);
         host.watch.end(op.file, &op.action, result.0.ok());
@@ -145,7 +151,12 @@ impl Watch<'_> {
         for (at, history) in self.files.iter_mut().enumerate() {
             let mine = at == file.get() as usize;
             match (done, durable_by(action, done.unwrap_or(Bytes::ZERO))) {
-                (None, _) if mine => history.failed(),
+                (None, Some(_)) if mine || all => history.failed(true),
+                (None, None) if mine => {
+                    history.failed(false);
+                    history.lose_track_after(action);
+                }
+                (Some(done), None) if mine => history.done(action, done),
                 (Some(_), Some(range)) if mine || all => {
                     if range.start() == Pos::ZERO && range.end() > Pos::new(1 << 60) {
                         history.synced();
@@ -223,7 +234,7 @@ impl Watching<'_> {
                 1 | 2 => log.len(),
                 _ => random.below(log.len() as u64 + 1) as usize,
             };
-            let floor = floors[records];
+            let floor = if self.watch.how.data_first { floors[records] } else { 0 };
             let mut medium = self.sim.medium().clone();
             match state {
                 0 | 2 => put(&unsettled, floor, &mut medium, &mut Nothing),
@@ -274,7 +285,7 @@ impl Watch<'_> {
     fn content(&self, image: &Image, file: usize, medium: &Store) -> Vec<u8> {
         let mut out = vec![0; image.size.get() as usize];
         if self.scenario.files[file].extents.is_none() {
-            medium.read(DevAddr::ZERO, &mut out);
+            medium.read(DevAddr::ZERO + self.scenario.partition, &mut out);
             return out;
         }
         let geometry = self.scenario.geometry;
@@ -285,7 +296,7 @@ impl Watch<'_> {
             if let (MapType::Mapped, Some(addr)) = (extent.state, extent.addr)
                 && start < end
             {
-                medium.read(addr, &mut out[start..end]);
+                medium.read(addr + self.scenario.partition, &mut out[start..end]);
             }
         }
         out
