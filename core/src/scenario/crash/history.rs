@@ -178,7 +178,6 @@ impl History {
         let (start, end) = span(range);
         let aligned = [start, end].iter().all(|pos| (*pos as u64).is_multiple_of(block));
         match mode {
-            FallocMode::AllocateKeepSize => {}
             FallocMode::Allocate | FallocMode::Unshare => {
                 now.resize(now.len().max(end), 0);
             }
@@ -205,7 +204,7 @@ impl History {
                 now.truncate(size);
                 self.push_shifted(now.clone(), Shift::Up(start, end - start));
             }
-            FallocMode::Collapse | FallocMode::Insert => {}
+            FallocMode::AllocateKeepSize | FallocMode::Collapse | FallocMode::Insert => {}
         }
         self.push(now);
     }
