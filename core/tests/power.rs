@@ -53,10 +53,10 @@ fn a_trace_goes_through_power_cuts_and_back() {
         for (n, part) in generate(seed).split("\n[[op]]").enumerate() {
             if n > 0 && n % 4 == 0 {
                 let mode = ["none", "some", "all"][n / 4 % 3];
-                text += &format!("\n[[op]]\ndo = \"power_cut\"\nmode = \"{mode}\"\n");
+                text = [&text, "\n[[op]]\ndo = \"power_cut\"\nmode = \"", mode, "\"\n"].concat();
             }
             let op = if n > 0 { "\n[[op]]" } else { "" };
-            text += &format!("{op}{part}");
+            text = [&text, op, part].concat();
         }
         let scenario = parse(&text);
         let variant = &scenario.variants[0];

@@ -4,7 +4,7 @@
 //! Folded step by step beside a timeline. What is durable is what had completed when the last flush
 //! that has ended began, with the records as they were then.
 
-use super::model::{Mismatch, Model};
+use super::model::{FileState, Mismatch, Model};
 use super::rule::Rule;
 use super::timeline::Recording;
 use crate::block::bio::{BioOp, BioState};
@@ -34,8 +34,8 @@ pub enum Fate {
 pub struct BlockFate {
     /// What becomes of its bytes.
     pub fate: Fate,
-    /// From here to the durable size, or the end of the block, the file would hold zeros that nobody
-    /// wrote: they pad what was EOF when the block was last sent.
+    /// From here to the durable size, or the end of the block, the file would hold zeros that
+    /// nobody wrote: they pad what was EOF when the block was last sent.
     pub padding: Option<Pos>,
 }
 
@@ -103,6 +103,7 @@ impl Survey {
             }
         }
         let step = recording.step(self.at);
+        #[allow(clippy::wildcard_enum_match_arm, reason = "no other step makes anything durable")]
         match step.rule {
             Rule::FileOpened => {
                 let file = FileId::new(step.args[0] as u32);
@@ -128,7 +129,7 @@ impl Survey {
         Ok(())
     }
     fn records(&self) -> AllRecords {
-        let of = |(id, file): (FileId, &super::model::FileState)| {
+        let of = |(id, file): (FileId, &FileState)| {
             (id, Records { size: file.disk_size(), extents: file.extents().collect() })
         };
         self.model.files().map(of).collect()
@@ -142,7 +143,7 @@ impl Survey {
             self.cached.push((self.completed, start, end));
         } else if new == BioState::InFlight.code() {
             let block = self.model.geometry().block_size();
-            let eof = self.model.file(bio.head().file).map_or(Pos::ZERO, |file| file.size());
+            let eof = self.model.file(bio.head().file).map_or(Pos::ZERO, FileState::size);
             let (mut at, mut pos) = (start, bio.pos());
             while at < end {
                 let key = at.get() / block.get();

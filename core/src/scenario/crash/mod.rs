@@ -26,7 +26,7 @@ use crate::world::{Effect, Env};
 pub use generate::generate;
 pub use history::Wrong;
 use history::{History, STALE, durable_by};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// How thoroughly to look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,8 +37,8 @@ pub struct Thoroughness {
     pub mount_every: u32,
     /// Where the drawing begins.
     pub seed: u64,
-    /// Records wait for the data that they speak of, as a log sees to. Without it the look must find
-    /// something: that tests the look.
+    /// Records wait for the data that they speak of, as a log sees to. Without it the look must
+    /// find something: that tests the look.
     pub data_first: bool,
 }
 
@@ -306,7 +306,7 @@ impl Watch<'_> {
         let geometry = self.scenario.geometry;
         let mut places: Vec<(DevAddr, DevAddr, usize)> = Vec::new();
         for (file, image) in images.iter().enumerate() {
-            for (_, extent) in &image.data {
+            for extent in image.data.values() {
                 if let Some(addr) = extent.addr {
                     places.push((addr, addr + geometry.blocks_bytes(extent.len), file));
                 }
@@ -368,12 +368,12 @@ impl Watch<'_> {
     /// Bytes of the device that these records speak of, each once.
     fn space_of(&self, images: &[Image]) -> Bytes {
         let block = self.scenario.geometry.block_size();
-        let mut blocks: BTreeMap<u64, ()> = BTreeMap::new();
+        let mut blocks: BTreeSet<u64> = BTreeSet::new();
         let all = images.iter().flat_map(|image| image.data.values());
         for Extent { len, addr, .. } in all.copied() {
             let Some(addr) = addr else { continue };
             for n in 0..len.get() {
-                blocks.insert(addr.get() / block.get() + n, ());
+                blocks.insert(addr.get() / block.get() + n);
             }
         }
         self.scenario.geometry.blocks_bytes(crate::units::Blocks::new(blocks.len() as u64))
