@@ -86,6 +86,11 @@ impl Stops {
         self.any.set(stop.is_some() || self.everywhere.get());
         *self.armed.borrow_mut() = stop;
     }
+    /// Nobody is held any more, and nothing is armed.
+    pub(crate) fn clear(&self) {
+        self.arm(None);
+        self.held.borrow_mut().clear();
+    }
     /// Holds every task at every point it comes to, or no longer.
     pub(crate) fn everywhere(&self, on: bool) {
         self.everywhere.set(on);

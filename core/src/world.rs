@@ -25,6 +25,7 @@ use crate::frames::FrameStore;
 use crate::fs::{Fork, Provider, SpaceAllocator};
 use crate::geometry::Geometry;
 use crate::iomap::Iomap;
+use crate::journal::Journal;
 use crate::locks::RwSem;
 use crate::ops::direct::Dio;
 use crate::ops::mmap::MemoryMap;
@@ -105,9 +106,9 @@ pub struct Inode {
     /// Errors recorded so far, the last one, and how many were reported to this file.
     pub(crate) errors: u32,
     pub(crate) last_error: Errno,
+    /// One that nobody was told of (`AS_EIO`, `AS_ENOSPC`).
+    pub(crate) sticky: Option<Errno>,
     pub(crate) reported: u32,
-    /// The last error that nobody who waited for writeback was told (`AS_EIO`, `AS_ENOSPC`).
-    pub(crate) untold: Option<Errno>,
     /// Direct reads and writes in flight (`i_dio_count`).
     pub(crate) direct: u32,
     /// When it last went from clean to dirty: the order of it, and the time.
@@ -160,6 +161,13 @@ pub(crate) struct BioEntry {
     pub(crate) requests: Vec<RequestId>,
 }
 
+impl BioEntry {
+    /// Whether the device has it.
+    pub(crate) fn is_in_flight(&self) -> bool {
+        self.state == BioState::InFlight
+    }
+}
+
 /// An operation that runs, or ended a moment ago.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpEntry {
@@ -204,6 +212,7 @@ pub struct World<E: Env> {
     pub(crate) next_flush: u32,
     pub(crate) dirty_clock: u64,
     pub(crate) faults: Faults,
+    pub(crate) journal: Journal,
     /// Writes that completed on the device, where it tells.
     pub(crate) writes_completed: u64,
     /// Bytes that files may take in all; none = no limit.
@@ -253,6 +262,7 @@ impl<E: Env> World<E> {
             next_flush: 0,
             dirty_clock: 0,
             faults: Faults::default(),
+            journal: Journal::default(),
             writes_completed: 0,
             space_total: None,
             folio_policy: FolioPolicy::Kernel,
@@ -365,6 +375,9 @@ impl<E: Env> World<E> {
     }
     pub(crate) fn set_disk_size(&mut self, id: FileId, size: Pos) {
         let old = core::mem::replace(&mut self.file_mut(id).disk_size, size);
+        if old != size {
+            self.journal_size(id, size);
+        }
         self.note(DeltaKind::FileDiskSize, id.get(), 0, old.get(), size.get());
     }
     pub(crate) fn set_direct(&mut self, id: FileId, count: u32) {
@@ -439,6 +452,7 @@ impl<E: Env> World<E> {
             return;
         }
         let changes = self.file_mut(id).provider.take_changes();
+        self.journal_extents(id, &changes);
         if !E::Sink::ON {
             return;
         }
@@ -471,8 +485,8 @@ impl<E: Env> World<E> {
             sized_target,
             errors: 0,
             last_error: Errno::Io,
+            sticky: None,
             reported: 0,
-            untold: None,
             direct: 0,
             dirtied: None,
             dirtied_when: Time::ZERO,
@@ -486,7 +500,7 @@ impl<E: Env> World<E> {
         });
         self.note(DeltaKind::FileOpen, id.get(), 0, 0, 1);
         self.set_size(id, size);
-        self.set_disk_size(id, size);
+        self.journal_quietly(|world| world.set_disk_size(id, size));
         let pointer = self.file(id).provider.zone_pointer().get();
         self.note(DeltaKind::ZonePointer, id.get(), 0, 0, pointer);
         let geometry = self.geometry();
@@ -496,6 +510,7 @@ impl<E: Env> World<E> {
                 self.note(kind, id.get(), block, 0, word);
             }
         }
+        self.journal_open(id);
         self.step(Rule::FileOpened, [u64::from(id.get()), size.get(), 0, 0]);
         id
     }

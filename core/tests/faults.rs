@@ -15,6 +15,7 @@ use folioscope_core::frames::{BadAfter, Fill};
 use folioscope_core::fs::Provider;
 use folioscope_core::fs::indirect::Indirect;
 use folioscope_core::ops::OpResult;
+use folioscope_core::ops::fallocate::FallocMode;
 use folioscope_core::ops::sync::RangeSync;
 use folioscope_core::trace::sink::NoTrace;
 use folioscope_core::trace::timeline::{Recording, Timeline};
@@ -84,6 +85,26 @@ fn a_walk_that_failed_completes_its_open_ioend_with_the_error() {
     assert_eq!(fsync(&mut rig), OpResult(Ok(Bytes::ZERO)));
     want[320..336].fill(3);
     assert_eq!(rig.durable(), want);
+}
+
+/// What an operation is about to drop from the cache must be on the device first.
+#[test]
+fn space_is_not_changed_under_data_that_could_not_be_written() {
+    for mode in [FallocMode::Punch, FallocMode::Collapse, FallocMode::Insert, FallocMode::Zero] {
+        let mut rig = rig(Kind::Extents);
+        rig.write(0, 640, 1, true);
+        rig.write(320, 64, 2, false);
+        rig.sim.add_fault(DeviceFault::eio(BioOp::Write, 0, 1));
+        let range = FileRange::between(Pos::new(64), Pos::new(352));
+        let op = rig.engine.fallocate(TASK, rig.file, mode, range);
+        let done = drive(&rig.engine, &mut rig.sim, op).expect("nothing hangs");
+        assert_eq!(done.0, Err(Errno::Io), "{mode:?}");
+        // Told once there, and once by fsync; the next time it works.
+        assert_eq!(fsync(&mut rig), OpResult(Err(Errno::Io)), "{mode:?}");
+        let op = rig.engine.fallocate(TASK, rig.file, mode, range);
+        let done = drive(&rig.engine, &mut rig.sim, op).expect("nothing hangs");
+        assert!(done.0.is_ok(), "{mode:?}");
+    }
 }
 
 #[test]

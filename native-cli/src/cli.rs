@@ -1,6 +1,7 @@
 //! The command line.
 
 use crate::conform::ConformArgs;
+use crate::crash::CrashArgs;
 use crate::explore::ExploreArgs;
 use crate::fuzz::FuzzArgs;
 use crate::render::RenderArgs;
@@ -35,6 +36,8 @@ pub(crate) enum Verb {
     Conform(ConformArgs),
     /// Run random streams of operations and compare with a plain array of bytes
     Fuzz(Box<FuzzArgs>),
+    /// Cut the power at every step of runs, and look at what is left
+    Crash(CrashArgs),
     /// Show one moment of a run as text or SVG
     Render(RenderArgs),
     /// List the steps of a run, or find some of them

@@ -3,6 +3,7 @@
 
 mod cli;
 mod conform;
+mod crash;
 mod demo;
 mod error;
 mod explore;
@@ -37,6 +38,7 @@ fn run(cli: &Cli) -> Outcome<()> {
         Some(Verb::Fuzz(args)) => fuzz::fuzz(args),
         Some(Verb::Explore(args)) => explore::run(args),
         Some(Verb::Conform(args)) => conform::conform(args),
+        Some(Verb::Crash(args)) => crash::crash(args),
         Some(Verb::Render(args)) => render::render(args),
         Some(Verb::Steps(args)) => steps::steps(args),
         Some(Verb::Serve(args)) => serve::serve(args),

@@ -261,10 +261,17 @@ impl<E: Env> World<E> {
     }
     /// Drops the records of the task's requests that are done.
     pub(super) fn retire_requests(&mut self, task: TaskId) -> bool {
-        let done = |entry: &RequestEntry| entry.task == task && entry.state == RequestState::Done;
+        self.drop_requests(|one| one.task == task && one.state == RequestState::Done)
+    }
+    /// Every request is gone, and what tasks held back.
+    pub(crate) fn forget_requests(&mut self) {
+        self.drop_requests(|_| true);
+        self.queue.plugs.clear();
+    }
+    fn drop_requests(&mut self, which: impl Fn(&RequestEntry) -> bool) -> bool {
         let requests = self.queue.requests.iter();
         let gone: Vec<RequestId> =
-            requests.filter(|(_, entry)| done(entry)).map(|(id, _)| id).collect();
+            requests.filter(|(_, entry)| which(entry)).map(|(id, _)| id).collect();
         for id in &gone {
             let entry = self.queue.requests.remove(id).expect("listed above");
             let raw = id.get();

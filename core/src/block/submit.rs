@@ -420,7 +420,7 @@ impl<E: Env> World<E> {
             self.step(Rule::Retired, [0; 4]);
         }
     }
-    fn note_bio_gone(&mut self, entry: &BioEntry) {
+    pub(crate) fn note_bio_gone(&mut self, entry: &BioEntry) {
         let id = entry.bio.id.get();
         for (at, seg) in entry.bio.segs.iter().enumerate().rev() {
             self.note(DeltaKind::BioSegLen, id, at as u32, seg.len.get(), 0);

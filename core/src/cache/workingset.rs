@@ -52,6 +52,13 @@ impl<E: Env> World<E> {
         let word = |shadow: Option<Shadow>| shadow.map_or(0, Shadow::pack);
         self.note(DeltaKind::Shadow, file.get(), block, word(old), word(shadow));
     }
+    /// Memory is gone, and what was known of reclaimed folios with it.
+    pub(crate) fn forget_shadows(&mut self, file: FileId) {
+        let all: Vec<PageIndex> = self.file(file).shadows.iter().map(|(index, _)| index).collect();
+        for index in all {
+            self.set_shadow(file, index, None);
+        }
+    }
     /// Reclaim takes a folio: its place remembers when (`workingset_eviction`).
     pub(super) fn leave_shadow(&mut self, id: FolioId) {
         let folio = self.folios.at(id);

@@ -119,6 +119,18 @@ impl ExtentMap {
         }
         any
     }
+    /// These extents, and no others.
+    pub fn replace(&mut self, all: &OrderedMap<BlockNo, Extent>) {
+        self.cookie += 1;
+        let gone: Vec<BlockNo> =
+            self.extents.iter().map(|(at, _)| at).filter(|at| !all.contains_key(at)).collect();
+        for at in gone {
+            self.put(at, None);
+        }
+        for (at, extent) in all {
+            self.put(at, Some(*extent));
+        }
+    }
     fn place(&mut self, at: BlockNo, extent: Extent) {
         let range = FileRange::between(self.pos(at), self.pos(at + extent.len));
         self.set(range, extent.state, extent.addr);

@@ -13,6 +13,7 @@ use super::{Allocated, Manner, SpaceAllocator};
 use crate::errno::Errno;
 use crate::geometry::Geometry;
 use crate::iomap::{Intent, Iomap, MapType, Mapping};
+use crate::journal::Image;
 use crate::ordered::OrderedSet;
 use crate::units::{Bytes, DevAddr, FileRange, MAX_POS, Pages, Pos};
 
@@ -60,6 +61,17 @@ impl Extents {
         let forks = [Some(&self.map), self.cow().map(CowFork::fork)];
         let all = forks.into_iter().flatten().flat_map(ExtentMap::iter);
         all.map(|(_, extent)| self.geometry.blocks_bytes(extent.len)).sum()
+    }
+    /// The file as the device knows it.
+    pub fn mount(&mut self, image: &Image) {
+        self.map.replace(&image.data);
+        if let Some(cow) = &mut self.cow {
+            cow.fork_mut().clear(FileRange::between(Pos::ZERO, Pos::new(MAX_POS)));
+            cow.shared_mut().replace(&image.shared);
+        }
+        if let Some(inline) = &mut self.inline {
+            inline.revert();
+        }
     }
     /// The file's bytes live with its inode, as long as they find room there.
     pub fn set_inline(&mut self, inline: InlineData) {

@@ -7,6 +7,7 @@ use super::{Metadata, SpaceAllocator};
 use crate::errno::Errno;
 use crate::geometry::Geometry;
 use crate::iomap::{Intent, Iomap, MapType};
+use crate::journal::Image;
 use crate::ordered::{self, OrderedMap};
 use crate::units::{BlockNo, Blocks, Bytes, DevAddr, FileRange, Offset, Pos};
 
@@ -98,6 +99,11 @@ impl Indirect {
         };
         self.arrays.insert(*key, Array { addr, known: false, meta });
         true
+    }
+    /// The file as the device knows it: arrays must be read again.
+    pub fn mount(&mut self, image: &Image) {
+        self.map.replace(&image.data);
+        self.arrays.values_mut().for_each(|array| array.known = false);
     }
     /// Where the arrays lie.
     pub fn arrays(&self) -> impl Iterator<Item = DevAddr> {

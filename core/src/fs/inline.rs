@@ -46,6 +46,10 @@ impl InlineData {
         self.bytes.resize(self.bytes.len().max(end), 0);
         self.bytes[start..end].copy_from_slice(bytes);
     }
+    /// What was not written with the inode is gone.
+    pub fn revert(&mut self) {
+        self.bytes.clone_from(&self.durable);
+    }
     /// The inode is on the device.
     pub fn commit(&mut self) {
         self.durable.clone_from(&self.bytes);

@@ -3,6 +3,7 @@
 use crate::errno::Errno;
 use crate::geometry::Geometry;
 use crate::iomap::{Intent, Iomap, MapType, Mapping};
+use crate::journal::Image;
 use crate::units::{BlockNo, Bytes, DevAddr, FileRange, Pos};
 
 pub mod blockdev;
@@ -447,6 +448,16 @@ impl Provider {
     /// Whether a mapping still says the truth (`iomap_valid`).
     pub fn is_valid(&self, iomap: &Iomap) -> bool {
         self.of_extents().is_none_or(|fs| fs.is_valid(iomap))
+    }
+    /// The file as the device knows it: promises and the CoW fork are gone, what lives with the
+    /// inode is as it was last written.
+    pub fn mount(&mut self, image: &Image) {
+        match self {
+            Self::Extents(fs) => fs.mount(image),
+            Self::Indirect(fs) => fs.mount(image),
+            Self::Scripted(fs) => fs.map_mut().replace(&image.data),
+            Self::BlockDev(_) | Self::Zone(_) | Self::Memory => {}
+        }
     }
     /// Whether it has extent lists that change.
     pub const fn changes(&self) -> bool {

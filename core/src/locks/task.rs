@@ -130,6 +130,14 @@ impl<E: Env> World<E> {
         self.note_lock(file, lock, owner, (of.pack(), 0));
         !self.sem(file, lock).is_idle() && self.grant_lock(file, lock)
     }
+    /// Whoever had the locks of a file, or waited for them, is no more.
+    pub(crate) fn forget_locks(&mut self, file: FileId) {
+        for lock in Lock::ALL {
+            for (owner, of) in core::mem::take(self.sem(file, lock)).uses() {
+                self.note_lock(file, lock, owner, (of.pack(), 0));
+            }
+        }
+    }
     fn downgrade_lock(&mut self, file: FileId, lock: Lock) -> bool {
         let owner = self.owner();
         let Some(of) = self.sem(file, lock).use_of(owner) else { return false };

@@ -3,7 +3,7 @@
 
 use super::direct::wait_for_all;
 use super::invalidate::drop_range;
-use super::sync::write_and_wait;
+use super::sync::write_before;
 use super::truncate::resize;
 use super::unshare::unshare;
 use super::zero::zero_range;
@@ -114,7 +114,7 @@ async fn reshape<E: Env>(
         FallocMode::Insert => insert(cx, target).await,
         FallocMode::Unshare => {
             unshare(cx, file, range).await?;
-            write_and_wait(cx, file, range).await?;
+            write_before(cx, file, range).await?;
             preallocate(cx, target)?;
             grow(cx, target).await
         }
@@ -175,7 +175,7 @@ async fn punch<E: Env>(cx: &Cx<'_, E>, target: Target) -> Result<(), Errno> {
     });
     // The page of EOF may be mapped: writing it zeroes what lies behind EOF.
     if range.start() < size && range.end() >= size && page < size {
-        write_and_wait(cx, file, FileRange::between(page, Pos::new(MAX_POS))).await?;
+        write_before(cx, file, FileRange::between(page, Pos::new(MAX_POS))).await?;
     }
     Ok(())
 }
@@ -197,7 +197,7 @@ async fn flush_and_drop<E: Env>(
     range: FileRange,
 ) -> Result<(), Errno> {
     let whole = cx.with(|world| world.round_out(range));
-    write_and_wait(cx, file, whole).await?;
+    write_before(cx, file, whole).await?;
     drop_range(cx, file, whole).await;
     Ok(())
 }
@@ -238,7 +238,7 @@ async fn insert<E: Env>(cx: &Cx<'_, E>, target: Target) -> Result<(), Errno> {
         return Err(Errno::FBig);
     }
     if flush {
-        write_and_wait(cx, file, FileRange::between(size, size + Bytes::new(1))).await?;
+        write_before(cx, file, FileRange::between(size, size + Bytes::new(1))).await?;
     }
     resize(cx, file, size + range.len()).await?;
     prepare_shift(cx, file, range.start()).await?;

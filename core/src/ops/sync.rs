@@ -28,8 +28,22 @@ pub(crate) async fn sync_file<E: Env>(
     told.and(written).and(flushed)
 }
 
-/// Writes what is dirty in a range and waits for all of it (`filemap_write_and_wait_range`).
-pub(crate) async fn write_and_wait<E: Env>(
+/// Writes what is dirty in a range and waits for all of it, before something is done to the file
+/// that needs it on the device: also told of what failed before that nobody was told of
+/// (`filemap_write_and_wait_range`).
+pub(crate) async fn write_before<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    range: FileRange,
+) -> Result<(), Errno> {
+    let written = write_and_wait(cx, file, range).await;
+    let told = cx.with(|world| world.check_errors(file));
+    written.and(told)
+}
+
+/// Writes what is dirty in a range and waits for all of it (`file_write_and_wait_range`, but for
+/// its report of errors).
+pub(super) async fn write_and_wait<E: Env>(
     cx: &Cx<'_, E>,
     file: FileId,
     range: FileRange,
@@ -128,7 +142,7 @@ async fn flush<E: Env>(cx: &Cx<'_, E>, files: &[FileId]) -> Result<(), Errno> {
             cx.wait(|world| world.flush_result(id)).await?;
         }
     }
-    let id = cx.with(|world| {
+    let (id, records) = cx.with(|world| {
         for file in files {
             world.commit_inode(*file);
         }
@@ -136,11 +150,14 @@ async fn flush<E: Env>(cx: &Cx<'_, E>, files: &[FileId]) -> Result<(), Errno> {
         world.count(Counter::Flushes, 1);
         world.step(Rule::FlushSent, [0; 4]);
         world.effects.push_back(Effect::Flush(id));
-        id
+        (id, world.journal().all())
     });
     let result = cx.wait(|world| world.flush_result(id)).await;
     cx.with(|world| {
         let error = result.err().map_or(0, |errno| u64::from(errno.number()));
+        if result.is_ok() {
+            world.journal_forced(records);
+        }
         world.step(Rule::FlushDone, [error, 0, 0, 0]);
     });
     result
@@ -195,10 +212,17 @@ impl<E: Env> World<E> {
         };
         (0..self.files.len()).map(|at| FileId::new(at as u32)).filter(unsettled).collect()
     }
+    /// Tells somebody within the file system of an error that nobody was told of
+    /// (`filemap_check_errors`). The next fsync is told of it all the same.
+    pub(super) fn check_errors(&mut self, file: FileId) -> Result<(), Errno> {
+        let Some(errno) = self.file_mut(file).sticky.take() else { return Ok(()) };
+        self.step(Rule::ErrorChecked, [u64::from(errno.number()), 0, 0, 0]);
+        Err(errno)
+    }
     /// Tells an open file once of an error that writeback met (`file_check_and_advance_wb_err`).
     fn report_error(&mut self, file: FileId) -> Result<(), Errno> {
         let inode = self.file_mut(file);
-        inode.untold = None;
+        inode.sticky = None;
         if inode.errors == inode.reported {
             return Ok(());
         }

@@ -3,7 +3,7 @@
 
 use super::direct::wait_for_all;
 use super::invalidate::drop_range;
-use super::sync::write_and_wait;
+use super::sync::write_before;
 use super::write::lock_folio;
 use super::zero::zero_range;
 use crate::behaviour::ZeroFlush;
@@ -57,7 +57,7 @@ pub(super) async fn resize<E: Env>(cx: &Cx<'_, E>, file: FileId, new: Pos) -> Re
     let recorded = cx.with(|world| world.file(file).disk_size);
     let unrecorded = new > recorded;
     if manner == Manner::Xfs && unrecorded && (zeroed || old != recorded) {
-        write_and_wait(cx, file, FileRange::between(recorded, new)).await?;
+        write_before(cx, file, FileRange::between(recorded, new)).await?;
     }
     cx.with(|world| {
         world.record_size(file, manner, (old, new));
@@ -79,7 +79,7 @@ async fn truncate_page<E: Env>(
 ) -> Result<bool, Errno> {
     let never = cx.with(|world| world.behaviours().zero_flush == ZeroFlush::Never);
     if never && manner == Manner::Xfs {
-        write_and_wait(cx, file, FileRange::between(new, new + Bytes::new(1))).await?;
+        write_before(cx, file, FileRange::between(new, new + Bytes::new(1))).await?;
     }
     let end = cx.with(|world| world.geometry().round_up_block(new));
     zero_range(cx, file, FileRange::between(new, end)).await

@@ -65,7 +65,7 @@ async fn zero_mappings<E: Env>(
                     let args = [at.get(), rest.len().get(), source.code(), 0];
                     world.step(Rule::ZeroFlushes, args);
                 });
-                super::sync::write_and_wait(cx, file, rest).await?;
+                super::sync::write_before(cx, file, rest).await?;
                 continue;
             }
             cx.with(|world| {

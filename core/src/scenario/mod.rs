@@ -1,6 +1,7 @@
 //! Scenarios: a world, files, and what is done to them; as a file people write, and as a run.
 
 mod armed;
+pub mod crash;
 pub mod explore;
 pub mod fault;
 pub(crate) mod fields;
@@ -30,6 +31,7 @@ use crate::iomap::MapType;
 use crate::ops::advise::Advice;
 use crate::ops::fallocate::FallocMode;
 use crate::ops::sync::RangeSync;
+use crate::power::Kept;
 use crate::tasks::Step;
 use crate::units::{Blocks, Bytes, DevAddr, FileId, FileRange, Pages, Pos, TaskId};
 
@@ -153,6 +155,8 @@ pub enum Action {
     Truncate(Pos),
     /// Change the space of a range.
     Fallocate(FallocMode, FileRange),
+    /// The power goes and comes back.
+    PowerCut(Kept),
     /// Find the next data, or the next hole.
     Seek {
         /// From where.
@@ -180,6 +184,7 @@ impl Action {
             | Self::Truncate(_)
             | Self::Fallocate(..)
             | Self::Reflink { .. }
+            | Self::PowerCut(_)
             | Self::Seek { .. } => FileRange::between(Pos::ZERO, Pos::ZERO),
         }
     }
@@ -201,6 +206,7 @@ impl Action {
             | Self::MmapStore { .. }
             | Self::Msync(_)
             | Self::SyncRange(..)
+            | Self::PowerCut(_)
             | Self::Seek { .. } => size,
         }
     }

@@ -4,11 +4,13 @@
 use super::armed::Armed;
 use super::perform::{Reads, perform};
 use super::run::RunError;
-use super::{Order, Scenario};
+use super::{Action, Order, Scenario};
 use crate::device::sim::Sim;
 use crate::engine::{BoxedOp, Engine, Stuck, drive};
 use crate::ops::OpResult;
+use crate::power::power_cut;
 use crate::tasks::{Dice, End, Hangs, Room, Task, Trail, explore_one, follow};
+use crate::units::Bytes;
 use crate::world::Env;
 use std::cell::RefCell;
 
@@ -57,6 +59,10 @@ pub(super) fn alone<E: Env>(
     (nth, reads): (usize, Option<&Reads>),
 ) -> Result<OpResult, Stuck> {
     armed.borrow_mut().arm(nth, engine, sim);
+    if let Action::PowerCut(kept) = scenario.ops[nth].action {
+        power_cut(engine, sim, kept);
+        return Ok(OpResult(Ok(Bytes::ZERO)));
+    }
     let faults = armed.borrow().user(nth);
     let kept = reads.map(|reads| (reads, nth));
     drive(engine, sim, perform(engine, scenario.ops[nth], faults, kept))

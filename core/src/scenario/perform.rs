@@ -2,7 +2,9 @@
 
 use super::{Action, Scenario, ScenarioOp};
 use crate::engine::{BoxedOp, Engine};
+use crate::errno::Errno;
 use crate::frames::{BadFrom, Discard, Fill, UserFault};
+use crate::ops::OpResult;
 use crate::units::{FileRange, Pos};
 use crate::world::Env;
 use std::cell::RefCell;
@@ -62,6 +64,8 @@ pub(super) fn perform<'a, E: Env>(
         }
         Action::Truncate(size) => Box::pin(engine.truncate(task, file, size)),
         Action::Fallocate(mode, range) => Box::pin(engine.fallocate(task, file, mode, range)),
+        // The host of a run does it, as it has the device, where nothing else is under way.
+        Action::PowerCut(_) => Box::pin(async { OpResult(Err(Errno::Inval)) }),
         Action::Seek { pos, data } => Box::pin(async move { engine.seek(task, file, pos, data) }),
     }
 }

@@ -117,8 +117,19 @@ fn run_and_look<S: Sink, T>(
 impl<S: Sink> Simulation<S> {
     /// Before the first operation.
     pub fn new(scenario: &Scenario, variant: &Variant, sink: S) -> Self {
+        let held = Store::default();
+        let mut new = Self::with_store(scenario, variant, sink, held);
+        if scenario.ops.iter().any(|op| matches!(op.action, Action::PowerCut(_))) {
+            new.sim.track_power();
+            new.engine.track_records();
+        }
+        new
+    }
+    /// The same on a device that holds something already.
+    pub fn with_store(scenario: &Scenario, variant: &Variant, sink: S, held: Store) -> Self {
         let geometry = scenario.geometry;
         let mut sim = Sim::new(scenario.device);
+        *sim.store_mut() = held;
         let mut space = SpaceAllocator::new(DevAddr::new(1 << 30), None);
         for extent in scenario.files.iter().flat_map(|file| file.extents.iter().flatten()) {
             space.skip_to(extent.addr + extent.range.len());
@@ -212,7 +223,10 @@ fn start_file(
         if extent.state == crate::iomap::MapType::Mapped {
             // Bytes of the last block behind EOF are zero, as every writeback leaves them.
             let held = extent.range.intersect(FileRange::between(Pos::ZERO, file.size));
-            fill(store, extent.addr + partition, held.len(), file.fill);
+            let at = extent.addr + partition;
+            fill(store, at, held.len(), file.fill);
+            let tail = geometry.round_up_block(held.end()).since(held.end());
+            fill(store, at + held.len(), tail, 0);
         }
     }
     match file.fs {
@@ -235,7 +249,7 @@ fn fill(store: &mut Store, at: DevAddr, len: Bytes, byte: u8) {
     }
 }
 
-fn run_op<E: Env>(
+pub(super) fn run_op<E: Env>(
     engine: &Engine<E>,
     sim: &mut Sim,
     op: &ScenarioOp,
@@ -269,6 +283,8 @@ fn run_op<E: Env>(
         Action::Fallocate(mode, range) => {
             drive(engine, sim, engine.fallocate(task, file, mode, range))
         }
+        // The host of the run does it, as it has the device.
+        Action::PowerCut(_) => Ok(OpResult(Ok(Bytes::ZERO))),
         Action::Reflink { source, from, range } => {
             let (from, to) = ((source, from), (file, range.start()));
             drive(engine, sim, engine.reflink(task, from, to, range.len()))

@@ -67,7 +67,8 @@ pub(super) fn allowed(scenario: &Scenario) -> Option<Allowed> {
             | Action::Pwrite { flags: WriteFlags { nowait, .. }, .. } => nowait,
             _ => false,
         };
-        let understood = !nowait && !matches!(op.action, Action::Reflink { .. });
+        let understood =
+            !nowait && !matches!(op.action, Action::Reflink { .. } | Action::PowerCut(_));
         file.fs == FileSystem::Extents && file.extents.is_some() && understood
     };
     let fails = !scenario.faults.is_empty() || scenario.free_blocks.is_some();
@@ -172,8 +173,9 @@ fn act(geometry: Geometry, action: Action, bytes: &mut Vec<u8>) -> Option<Vec<u8
         }
         Action::Truncate(size) => bytes.resize(size.get() as usize, 0),
         Action::Fallocate(mode, range) => reshape(geometry, bytes, mode, range),
-        // Scenarios that link files are not judged.
+        // Scenarios that link files, or lose power, are not judged.
         Action::Reflink { .. }
+        | Action::PowerCut(_)
         | Action::Fadvise(..)
         | Action::Fsync
         | Action::Fdatasync

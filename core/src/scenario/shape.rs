@@ -1,7 +1,7 @@
 //! Operations of a scenario file that are no plain reads, writes and syncs: accesses through a
 //! mapping, syncs of a range, changes of size and extents, seeks.
 
-use super::fields::Problem;
+use super::fields::{Problem, number};
 use super::file::size;
 use super::raw::RawOp;
 use super::{Action, MAX_FILE};
@@ -9,12 +9,13 @@ use crate::ops::advise::Advice;
 use crate::ops::fallocate::FallocMode;
 use crate::ops::readahead::Pattern;
 use crate::ops::sync::RangeSync;
+use crate::power::Kept;
 use crate::units::{Bytes, FileRange, Pos};
 use toml::Spanned;
 
 /// The names of these operations, as an error lists them.
 pub(super) const NAMES: &str = "mmap_load, mmap_store, msync, sync_range, sync_range_write, \
-                                truncate, fallocate, fadvise, seek_data, seek_hole";
+                                truncate, fallocate, fadvise, seek_data, seek_hole, power_cut";
 
 /// Modes of `fallocate` by name.
 pub(super) const MODES: [(&str, FallocMode); 8] = [
@@ -76,8 +77,30 @@ pub(super) fn action(entry: &Spanned<RawOp>, byte: u8) -> Result<Option<Action>,
         what @ ("seek_data" | "seek_hole") => {
             Action::Seek { pos: Pos::ZERO + at()?, data: what == "seek_data" }
         }
+        "power_cut" => Action::PowerCut(kept(raw)?),
         _ => return Ok(None),
     }))
+}
+
+/// What of all that is not durable for sure a power cut leaves.
+fn kept(raw: &RawOp) -> Result<Kept, Problem> {
+    let seed = raw.seed.as_ref();
+    let named = raw.mode.as_ref().map(|mode| (mode.get_ref().as_str(), mode.span()));
+    if let (Some(seed), None | Some(("none" | "all", _))) = (seed, &named) {
+        let message = "`seed` is for a cut with mode \"some\"";
+        return Err((seed.span(), message.to_owned()));
+    }
+    match named {
+        None | Some(("none", _)) => Ok(Kept::Nothing),
+        Some(("all", _)) => Ok(Kept::Everything),
+        Some(("some", _)) => {
+            let seed = seed.map_or(Ok(1), |n| number("seed", n, 0, i64::MAX as u64))?;
+            Ok(Kept::Some(seed))
+        }
+        Some((other, place)) => {
+            Err((place, format!("no mode `{other}` of a power cut: expected none, some, all")))
+        }
+    }
 }
 
 fn mode(raw: &RawOp) -> Result<FallocMode, Problem> {

@@ -11,6 +11,7 @@ use crate::fault::{FaultEffect, FaultPoint};
 use crate::fs::prealloc::Prealloc;
 use crate::iomap::MapType;
 use crate::ops::sync::RangeSync;
+use crate::power::Kept;
 use crate::units::{Bytes, FileRange};
 use core::fmt::{self, Write};
 
@@ -183,6 +184,14 @@ fn put_op(op: &ScenarioOp, scenario: &Scenario, out: &mut String) -> fmt::Result
             range(out, "fallocate", part)?;
             let name = MODES.iter().find(|(_, known)| *known == mode);
             writeln!(out, "mode = {:?}", name.map_or("alloc", |(name, _)| name))
+        }
+        Action::PowerCut(kept) => {
+            writeln!(out, "do = \"power_cut\"")?;
+            match kept {
+                Kept::Nothing => Ok(()),
+                Kept::Everything => writeln!(out, "mode = \"all\""),
+                Kept::Some(seed) => writeln!(out, "mode = \"some\"\nseed = {seed}"),
+            }
         }
         Action::Seek { pos, data } => {
             let name = if data { "seek_data" } else { "seek_hole" };

@@ -117,7 +117,8 @@ impl<'a, S: Subject> Stream<'a, S> {
             Action::Pwrite { .. }
             | Action::MmapStore { .. }
             | Action::Truncate(_)
-            | Action::Reflink { .. } => true,
+            | Action::Reflink { .. }
+            | Action::PowerCut(_) => true,
             Action::Pread { .. }
             | Action::Fadvise(..)
             | Action::Fsync
@@ -163,6 +164,7 @@ impl<'a, S: Subject> Stream<'a, S> {
             | Action::Truncate(_)
             | Action::Fallocate(..)
             | Action::Reflink { .. }
+            | Action::PowerCut(_)
             | Action::Seek { .. } => return Ok(()),
         };
         let (start, end) = (start.min(size), end.min(size));

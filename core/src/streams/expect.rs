@@ -90,8 +90,8 @@ impl Expectation {
             Action::MmapStore { range, byte } => self.store(range, byte, fault, outcome)?,
             Action::Truncate(size) => self.truncate(size, fault, outcome)?,
             Action::Fallocate(mode, range) => self.fallocate(mode, range, fault, outcome)?,
-            // No stream links files yet.
-            Action::Reflink { .. } => {
+            // No stream links files, or loses power.
+            Action::Reflink { .. } | Action::PowerCut(_) => {
                 self.blind = true;
                 return Ok(());
             }

@@ -90,6 +90,7 @@ fn simpler(step: &Step) -> Vec<Step> {
         | Action::Truncate(_)
         | Action::Fallocate(..)
         | Action::Reflink { .. }
+        | Action::PowerCut(_)
         | Action::Seek { .. } => {}
     }
     all

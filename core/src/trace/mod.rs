@@ -17,6 +17,7 @@ pub mod rule;
 pub mod series;
 pub mod sink;
 pub mod step;
+pub mod survey;
 mod tally;
 pub mod text;
 pub mod timeline;

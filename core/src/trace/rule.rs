@@ -360,6 +360,10 @@ rules! {
     FlushFails = 210, Function, "device", "the device fails the flush with {0e}";
     /// The device says that it flushed.
     FlushLies = 211, Function, "device", "the device says that its cache is durable, and does nothing";
+    /// The power goes.
+    PowerCut = 212, Op, "power", "the power goes and comes back: folios that were dirty: {0}, bios in flight: {1}, records that are lost: {2}; files are what the device has of them";
+    /// An error that nobody was told of ends an operation.
+    ErrorChecked = 213, Function, "filemap_check_errors", "the mapping keeps {0e} from a writeback, which is told here";
     /// A request was handed to the device.
     RequestIssued = 88, Function, "blk_mq_start_request", "request {0} is issued: {2b} at sector {1s}, bios in it: {3}";
     /// The device is done with a request.

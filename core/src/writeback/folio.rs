@@ -225,7 +225,13 @@ impl<E: Env> World<E> {
     }
     /// Keeps an error for the next fsync (`mapping_set_error`).
     pub(super) fn record_error(&mut self, file: FileId, pos: Pos, errno: Errno) {
-        self.file_mut(file).untold = Some(errno);
+        let inode = self.file_mut(file);
+        // No space is one thing, all else another, and the worse of the two.
+        if errno != Errno::NoSpc {
+            inode.sticky = Some(Errno::Io);
+        } else if inode.sticky.is_none() {
+            inode.sticky = Some(errno);
+        }
         self.keep_error(file, pos, errno);
     }
     /// Keeps an error for the next fsync alone (`errseq_set`).

@@ -179,7 +179,8 @@ impl Real<'_> {
             | Action::MmapStore { .. }
             | Action::Msync(_)
             | Action::SyncRange(..)
-            | Action::Reflink { .. } => Ok(0),
+            | Action::Reflink { .. }
+            | Action::PowerCut(_) => Ok(0),
         }
     }
 }
@@ -209,7 +210,8 @@ impl Subject for Real<'_> {
             | Action::MmapStore { .. }
             | Action::Msync(_)
             | Action::SyncRange(..)
-            | Action::Reflink { .. } => false,
+            | Action::Reflink { .. }
+            | Action::PowerCut(_) => false,
             Action::Pread { .. }
             | Action::Pwrite { .. }
             | Action::Fadvise(..)

@@ -165,8 +165,7 @@ async fn read<E: Env>(
 /// (`filemap_write_and_wait_range`).
 async fn flush<E: Env>(cx: &Cx<'_, E>, file: FileId, range: FileRange) -> Result<(), Errno> {
     let written = super::sync::write_and_wait(cx, file, range).await;
-    let untold = cx.with(|world| world.file_mut(file).untold.take());
-    written.and(untold.map_or(Ok(()), Err))
+    written.and(cx.with(|world| world.check_errors(file)))
 }
 
 /// Writes a range past the cache, whose checks it has passed; how much of it was written, and

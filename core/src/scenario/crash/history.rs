@@ -1,0 +1,376 @@
+//! What a file may hold after a power cut: every byte as it was when it was last durable for sure,
+//! or as it was at any time since.
+
+use crate::engine::WriteFlags;
+use crate::ops::fallocate::FallocMode;
+use crate::scenario::Action;
+use crate::units::{Bytes, FileRange, Pos};
+
+/// What the device held before anybody wrote anything. No operation writes it.
+pub(super) const STALE: u8 = 0xd7;
+/// Bytes that are compared at once.
+const PART: usize = 512;
+
+/// What is wrong with a byte after a power cut.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wrong {
+    /// The recorded size is none that the file had.
+    Size(u64),
+    /// A byte that nobody wrote there, and that is what the device held before.
+    Stale(u64),
+    /// A byte that the file has not had there since it was durable.
+    Byte(u64, u8),
+}
+
+/// Blocks of a file moved: those behind a byte, by so many bytes.
+#[derive(Clone, Copy, Debug)]
+enum Shift {
+    Down(usize, usize),
+    Up(usize, usize),
+}
+
+impl Shift {
+    /// A content of before as it is afterwards.
+    fn apply(self, content: &mut Vec<u8>) {
+        match self {
+            Self::Down(start, len) if start < content.len() => {
+                drop(content.drain(start..(start + len).min(content.len())));
+            }
+            Self::Up(start, len) if start < content.len() => {
+                content.splice(start..start, core::iter::repeat_n(0, len));
+            }
+            Self::Down(..) | Self::Up(..) => {}
+        }
+    }
+    /// Where a byte was before.
+    const fn before(self, pos: usize) -> Option<usize> {
+        match self {
+            Self::Down(start, len) => Some(if pos < start { pos } else { pos + len }),
+            Self::Up(start, len) if pos >= start + len => Some(pos - len),
+            Self::Up(start, _) => {
+                if pos < start {
+                    Some(pos)
+                } else {
+                    None
+                }
+            }
+        }
+    }
+}
+
+/// The contents of a file since a sync, oldest first; the last one is what it is now.
+#[derive(Clone, Debug)]
+pub(super) struct History {
+    all: Vec<Vec<u8>>,
+    /// The contents from here on are of the layout that this shift made. Blocks are written where
+    /// they lie, and nothing waits until the record of a shift is durable: without it, what was
+    /// written later shows where the blocks were before.
+    shifts: Vec<(usize, Shift)>,
+    /// What it was before the operation that runs, if that fails.
+    before: usize,
+    /// Something failed: what was to be written may be lost for good, whatever later syncs say, and
+    /// what the operation had done by then nobody knows.
+    unsure: bool,
+    /// A change of size or space failed on its way: what the file holds now is not known here, but
+    /// never what the device held before.
+    lost: bool,
+    /// Changes with every change.
+    pub(super) version: u64,
+}
+
+fn at(content: &[u8], pos: usize) -> u8 {
+    content.get(pos).copied().unwrap_or(0)
+}
+
+fn span(range: FileRange) -> (usize, usize) {
+    (range.start().get() as usize, range.end().get() as usize)
+}
+
+fn put(content: &mut Vec<u8>, range: FileRange, byte: u8, grows: bool) {
+    let (start, mut end) = span(range);
+    if grows && content.len() < end {
+        content.resize(end, 0);
+    }
+    end = end.min(content.len());
+    if start < end {
+        content[start..end].fill(byte);
+    }
+}
+
+impl History {
+    /// A file that is durable as it is.
+    pub(super) fn new(content: Vec<u8>) -> Self {
+        Self {
+            all: vec![content],
+            shifts: Vec::new(),
+            before: 0,
+            unsure: false,
+            lost: false,
+            version: 0,
+        }
+    }
+    fn now(&self) -> &Vec<u8> {
+        self.all.last().expect("there is always one")
+    }
+    fn push(&mut self, content: Vec<u8>) {
+        self.version += 1;
+        if *self.now() == content {
+            return;
+        }
+        let changed = |pos: &usize| self.now().get(*pos) != content.get(*pos);
+        let mut moved: Vec<(usize, u8)> =
+            (0..content.len()).filter(changed).map(|pos| (pos, content[pos])).collect();
+        let mut older = Vec::new();
+        let mut end = self.all.len();
+        for (first, shift) in self.shifts.iter().rev() {
+            let back = |(pos, byte): (usize, u8)| Some((shift.before(pos)?, byte));
+            moved = moved.into_iter().filter_map(back).collect();
+            if *first < end {
+                let mut content = self.all[*first - 1].clone();
+                for (pos, byte) in &moved {
+                    if let Some(old) = content.get_mut(*pos) {
+                        *old = *byte;
+                    }
+                }
+                older.push((*first, content));
+                end = *first;
+            }
+        }
+        self.all.push(content);
+        for (first, content) in older {
+            self.all.insert(first, content);
+            self.before += usize::from(self.before >= first);
+            for (other, _) in self.shifts.iter_mut().filter(|(other, _)| *other >= first) {
+                *other += 1;
+            }
+        }
+    }
+    /// As [`Self::push`], of a content that a shift made.
+    fn push_shifted(&mut self, content: Vec<u8>, shift: Shift) {
+        self.shifts.push((self.all.len(), shift));
+        self.all.push(content);
+        self.version += 1;
+    }
+    /// An operation begins: from now on the file may be as it makes it, or as it is on the way.
+    pub(super) fn begin(&mut self, action: &Action, block: u64) {
+        self.before = self.all.len() - 1;
+        let mut now = self.now().clone();
+        match action {
+            Action::Pwrite { range, byte, .. } => put(&mut now, *range, *byte, true),
+            Action::MmapStore { range, byte } => put(&mut now, *range, *byte, false),
+            Action::Truncate(size) => now.resize(size.get() as usize, 0),
+            Action::Fallocate(mode, range) => return self.reshape(*mode, *range, block),
+            Action::Pread { .. }
+            | Action::Fsync
+            | Action::Fdatasync
+            | Action::Syncfs
+            | Action::Reclaim(_)
+            | Action::MmapLoad(_)
+            | Action::Msync(_)
+            | Action::SyncRange(..)
+            | Action::PowerCut(_)
+            | Action::Fadvise(..)
+            | Action::Seek { .. } => {}
+            // Whose bytes these are is not followed.
+            Action::Reflink { .. } => self.lost = true,
+        }
+        self.push(now);
+    }
+    /// Space changes in several transactions, and each may be the last that is durable.
+    fn reshape(&mut self, mode: FallocMode, range: FileRange, block: u64) {
+        let mut now = self.now().clone();
+        let (start, end) = span(range);
+        let aligned = [start, end].iter().all(|pos| (*pos as u64).is_multiple_of(block));
+        match mode {
+            FallocMode::Allocate | FallocMode::Unshare => {
+                now.resize(now.len().max(end), 0);
+            }
+            FallocMode::Punch | FallocMode::ZeroKeepSize => put(&mut now, range, 0, false),
+            FallocMode::Zero => {
+                put(&mut now, range, 0, false);
+                self.push(now.clone());
+                now.resize(now.len().max(end), 0);
+            }
+            FallocMode::Collapse if aligned && end < now.len() => {
+                put(&mut now, range, 0, false);
+                self.push(now.clone());
+                let size = now.len();
+                drop(now.drain(start..end));
+                now.resize(size, 0);
+                self.push_shifted(now.clone(), Shift::Down(start, end - start));
+                now.truncate(size - (end - start));
+            }
+            FallocMode::Insert if aligned && start < now.len() => {
+                let size = now.len() + (end - start);
+                now.resize(size, 0);
+                self.push(now.clone());
+                now.splice(start..start, core::iter::repeat_n(0, end - start));
+                now.truncate(size);
+                self.push_shifted(now.clone(), Shift::Up(start, end - start));
+            }
+            FallocMode::AllocateKeepSize | FallocMode::Collapse | FallocMode::Insert => {}
+        }
+        self.push(now);
+    }
+    /// The operation failed: the file is as it was, though it may have been otherwise meanwhile.
+    pub(super) fn failed(&mut self, tried: bool) {
+        self.unsure |= tried;
+        let before = self.all[self.before].clone();
+        self.push(before);
+    }
+    /// The operation, which failed, may have been done in part.
+    pub(super) fn lose_track_after(&mut self, action: &Action) {
+        self.lost |= matches!(action, Action::Truncate(_) | Action::Fallocate(..));
+    }
+    /// The operation, no sync, did so many bytes of what it was asked for.
+    pub(super) fn done(&mut self, action: &Action, done: Bytes) {
+        if let Action::Pwrite { range, byte, .. } = action
+            && done < range.len()
+        {
+            let mut short = self.all[self.before].clone();
+            put(&mut short, FileRange::between(range.start(), range.start() + done), *byte, true);
+            self.push(short);
+        }
+    }
+    /// The file is durable as it is.
+    pub(super) fn synced(&mut self) {
+        if self.unsure || self.lost {
+            return;
+        }
+        let now = self.now().clone();
+        *self = Self { version: self.version + 1, ..Self::new(now) };
+    }
+    /// The bytes of a range are durable as they are, and the size that they need: zeros behind the
+    /// recorded size need none. All records are durable, so that the file was shifted for sure.
+    pub(super) fn range_synced(&mut self, range: FileRange) {
+        if self.unsure || self.lost {
+            return;
+        }
+        let now = self.now().clone();
+        for (first, shift) in core::mem::take(&mut self.shifts) {
+            self.all[..first].iter_mut().for_each(|content| shift.apply(content));
+        }
+        let (start, end) = span(range);
+        let (start, end) = (start.min(now.len()), end.min(now.len()));
+        let written = (start..end).rev().find(|pos| now[*pos] != 0).map_or(0, |pos| pos + 1);
+        for old in &mut self.all {
+            if old.len() < written {
+                old.resize(written, 0);
+            }
+            let end = end.min(old.len());
+            if start < end {
+                old[start..end].copy_from_slice(&now[start..end]);
+            }
+        }
+        self.version += 1;
+    }
+    /// What is wrong with these bytes as the content after a power cut. `exposes`: the file system
+    /// orders no data before its records, so that blocks that were never durable may show what the
+    /// device held before.
+    pub(super) fn look(&self, found: &[u8], exposes: bool) -> Result<(), Wrong> {
+        if self.lost {
+            let stale = found.iter().position(|byte| *byte == STALE);
+            return stale.map_or(Ok(()), |pos| Err(Wrong::Stale(pos as u64)));
+        }
+        let sizes = self.all.iter().map(Vec::len);
+        let (least, most) = (sizes.clone().min(), sizes.max());
+        if Some(found.len()) < least || Some(found.len()) > most {
+            return Err(Wrong::Size(found.len() as u64));
+        }
+        for start in (0..found.len()).step_by(PART) {
+            let end = (start + PART).min(found.len());
+            let part = &found[start..end];
+            let same = |content: &&Vec<u8>| content.get(start..end) == Some(part);
+            if self.all.iter().rev().any(|content| same(&content)) {
+                continue;
+            }
+            for (pos, byte) in (start..end).zip(part) {
+                if self.all.iter().any(|content| at(content, pos) == *byte) {
+                    continue;
+                }
+                let changed = || {
+                    let first = at(&self.all[0], pos);
+                    first == 0 || self.all.iter().any(|content| at(content, pos) != first)
+                };
+                match *byte {
+                    STALE if exposes && changed() => {}
+                    STALE => return Err(Wrong::Stale(pos as u64)),
+                    other => return Err(Wrong::Byte(pos as u64, other)),
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a sync that succeeded makes durable of a file.
+pub(super) fn durable_by(action: &Action, written: Bytes) -> Option<FileRange> {
+    let all = FileRange::between(Pos::ZERO, Pos::new(u64::MAX >> 1));
+    match action {
+        Action::Fsync | Action::Fdatasync | Action::Syncfs => Some(all),
+        Action::Pwrite { range, flags: WriteFlags { dsync: true, .. }, .. } => {
+            Some(FileRange::between(range.start(), range.start() + written))
+        }
+        Action::Msync(range) => Some(*range),
+        Action::Pread { .. }
+        | Action::Pwrite { .. }
+        | Action::Reclaim(_)
+        | Action::MmapLoad(_)
+        | Action::MmapStore { .. }
+        | Action::SyncRange(..)
+        | Action::Truncate(_)
+        | Action::Fallocate(..)
+        | Action::PowerCut(_)
+        | Action::Reflink { .. }
+        | Action::Fadvise(..)
+        | Action::Seek { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(start: u64, end: u64, byte: u8) -> Action {
+        let range = FileRange::between(Pos::new(start), Pos::new(end));
+        Action::Pwrite { range, byte, flags: WriteFlags::default() }
+    }
+
+    #[test]
+    fn old_and_new_and_nothing_else_is_fine_until_a_sync() {
+        let mut history = History::new(vec![1; 4]);
+        history.begin(&write(2, 6, 2), 1);
+        for fine in [&[1, 1, 1, 1][..], &[1, 1, 2, 1], &[1, 1, 1, 2, 0], &[1, 1, 2, 2, 2, 2]] {
+            assert_eq!(history.look(fine, false), Ok(()), "{fine:?}");
+        }
+        assert_eq!(history.look(&[1, 2, 1, 1], false), Err(Wrong::Byte(1, 2)));
+        assert_eq!(history.look(&[1, 1, 0, 1], false), Err(Wrong::Byte(2, 0)));
+        assert_eq!(history.look(&[1, 1, 1], false), Err(Wrong::Size(3)));
+        assert_eq!(history.look(&[1, 1, STALE, 1], false), Err(Wrong::Stale(2)));
+        assert_eq!(history.look(&[1, 1, STALE, 1], true), Ok(()));
+        assert_eq!(history.look(&[1, STALE, 2, 1], true), Err(Wrong::Stale(1)));
+        history.range_synced(FileRange::between(Pos::new(2), Pos::new(3)));
+        assert_eq!(history.look(&[1, 1, 1, 1], false), Err(Wrong::Byte(2, 1)));
+        assert_eq!(history.look(&[1, 1, 2, 1], false), Ok(()));
+        history.synced();
+        assert_eq!(history.look(&[1, 1, 2, 2], false), Err(Wrong::Size(4)));
+    }
+
+    #[test]
+    fn a_collapse_may_be_caught_on_its_way() {
+        let mut history = History::new(vec![1, 2, 3, 4]);
+        let range = FileRange::between(Pos::new(1), Pos::new(2));
+        history.begin(&Action::Fallocate(FallocMode::Collapse, range), 1);
+        for fine in [&[1, 2, 3, 4][..], &[1, 0, 3, 4], &[1, 3, 4, 0], &[1, 3, 4]] {
+            assert_eq!(history.look(fine, false), Ok(()), "{fine:?}");
+        }
+        assert_eq!(history.look(&[2, 3, 4, 0], false), Err(Wrong::Byte(0, 2)));
+        // Written in place after the shift, which was never recorded.
+        history.begin(&write(2, 3, 9), 1);
+        assert_eq!(history.look(&[1, 3, 9], false), Ok(()));
+        assert_eq!(history.look(&[1, 2, 3, 9], false), Ok(()));
+        assert_eq!(history.look(&[1, 9, 3, 4], false), Err(Wrong::Byte(1, 9)));
+        history.range_synced(FileRange::between(Pos::ZERO, Pos::new(1)));
+        assert_eq!(history.look(&[1, 4, 3], false), Err(Wrong::Byte(1, 4)));
+    }
+}
