@@ -6,6 +6,9 @@ use crate::out::{self, Unfinished};
 use crate::run::scenario::{chosen, record};
 use clap::{Args, ValueEnum};
 use folioscope_core::block::bio::{BioOp, BioState};
+use folioscope_core::scene::plot::{
+    COLUMNS, Kind, Plot, render_svg as render_plot_svg, render_text as render_plot_text,
+};
 use folioscope_core::scene::svg::render_svg;
 use folioscope_core::scene::text::render_text;
 use folioscope_core::scene::view::{Lane, Lanes, Theme, View};
@@ -47,6 +50,9 @@ pub(crate) struct RenderArgs {
     #[arg(long, value_name = "PIXELS", default_value_t = 1040,
         value_parser = clap::value_parser!(u32).range(320..=8192))]
     width: u32,
+    /// Draw gauges over the whole run instead of one moment: dirty, rates, pauses
+    #[arg(long, value_name = "PLOT", value_parser = plot_kind, conflicts_with_all = ["step", "lanes"])]
+    plot: Option<Kind>,
     /// Lanes to show: file, cache, mapping, bios, device, times; all if not given
     #[arg(long, value_name = "LANE,…", value_delimiter = ',', value_parser = lane)]
     lanes: Vec<Lane>,
@@ -61,6 +67,13 @@ pub(crate) struct RenderArgs {
 fn lane(word: &str) -> Result<Lane, String> {
     Lane::from_word(word).ok_or_else(|| {
         let words: Vec<&str> = Lane::ALL.into_iter().map(Lane::word).collect();
+        format!("expected one of {}", words.join(", "))
+    })
+}
+
+fn plot_kind(word: &str) -> Result<Kind, String> {
+    Kind::from_word(word).ok_or_else(|| {
+        let words: Vec<&str> = Kind::ALL.into_iter().map(Kind::word).collect();
         format!("expected one of {}", words.join(", "))
     })
 }
@@ -97,10 +110,39 @@ pub(crate) fn render(args: &RenderArgs) -> Outcome<()> {
     let output = args.output.as_deref();
     let inputs = || args.files.iter().map(PathBuf::as_path);
     let output = output.map(|path| Unfinished::create("--output", path, inputs())).transpose()?;
-    let picture = picture(&shown, &view, args.format);
+    let picture = match args.plot {
+        Some(kind) => plotted(&shown, kind, args)?,
+        None => picture(&shown, &view, args.format),
+    };
     match output {
         Some(file) => file.finish(picture.as_bytes()),
         None => out::print(&picture),
+    }
+}
+
+/// Gauges over time, of each run in text, of one in SVG.
+fn plotted(shown: &[Shown], kind: Kind, args: &RenderArgs) -> Outcome<String> {
+    let count = match args.format {
+        Format::Text => COLUMNS,
+        Format::Svg => args.width as usize / 2,
+    };
+    let of = |Shown { name, timeline }: &Shown| {
+        Plot::of(kind, timeline, name, count).ok_or_else(|| {
+            Failure::usage(format!(
+                "run {name:?} has nothing to plot: dirty pages are limited only where a scenario has [dirty]"
+            ))
+        })
+    };
+    let plots = shown.iter().map(of).collect::<Outcome<Vec<Plot>>>()?;
+    match (args.format, &plots[..]) {
+        (Format::Text, _) => {
+            Ok(plots.iter().map(render_plot_text).collect::<Vec<String>>().join("\n"))
+        }
+        (Format::Svg, [plot]) => Ok(render_plot_svg(plot, args.width, args.theme)),
+        (Format::Svg, _) => Err(Failure::usage(format!(
+            "a plot as SVG shows one run, and these files hold {}: choose with --variant",
+            plots.len()
+        ))),
     }
 }
 

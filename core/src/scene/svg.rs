@@ -190,18 +190,23 @@ pub fn page_style() -> String {
 
 /// The style sheet of a picture: colours for its prefix, then the classes that use them.
 pub fn style(theme: Theme, prefix: &str) -> String {
+    colours_of(theme, prefix) + &classes()
+}
+
+/// The colours of a picture with this class.
+pub(super) fn colours_of(theme: Theme, class: &str) -> String {
     let (light, dark) = (colours(Token::light), colours(Token::dark));
     let mut out = match theme {
-        Theme::Light => format!(".{prefix}{{{light};color-scheme:light}}\n"),
-        Theme::Dark => format!(".{prefix}{{{dark};color-scheme:dark}}\n"),
+        Theme::Light => format!(".{class}{{{light};color-scheme:light}}\n"),
+        Theme::Dark => format!(".{class}{{{dark};color-scheme:dark}}\n"),
         Theme::Auto => format!(
-            ".{prefix}{{{light}}}\n@media (prefers-color-scheme:dark){{.{prefix}{{{dark}}}}}\n"
+            ".{class}{{{light}}}\n@media (prefers-color-scheme:dark){{.{class}{{{dark}}}}}\n"
         ),
     };
     let forced = colours(Token::forced);
-    writeln!(out, "@media (forced-colors:active){{.{prefix}{{{forced}}}}}")
+    writeln!(out, "@media (forced-colors:active){{.{class}{{{forced}}}}}")
         .expect("a String takes everything");
-    out + &classes()
+    out
 }
 
 fn classes() -> String {

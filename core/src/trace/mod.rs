@@ -12,6 +12,7 @@ pub mod model;
 mod place;
 mod rows;
 pub mod rule;
+pub mod series;
 pub mod sink;
 pub mod step;
 pub mod text;
