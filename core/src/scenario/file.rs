@@ -2,6 +2,7 @@
 //!
 //! Version 0 carries no promise. Every error names line, column and field.
 
+use super::dirty::{build_dirty, span};
 use super::fault::build_faults;
 pub use super::fields::ScenarioError;
 use super::fields::{Problem, RawSize, locate, number};
@@ -79,6 +80,7 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
         files,
         device: raw.device.as_ref().map_or(Ok(Timing::Ram), build_device)?,
         queue: raw.queue.as_ref().map(build_queue).transpose()?,
+        dirty: raw.dirty.as_ref().map(|dirty| build_dirty(geometry, dirty)).transpose()?,
         ops,
         faults,
         free_blocks: free_blocks.map(Blocks::new),
@@ -248,6 +250,12 @@ fn push_ops(
                 push(Action::Reclaim(Pages::new(pages)))?;
             }
         }
+        "sleep" => {
+            let span = span(entry)?;
+            for _ in 0..repeat {
+                push(Action::Sleep(span))?;
+            }
+        }
         other => {
             let simple = sync_action(other)
                 .map_or_else(|| shape::action(entry, written(0)), |action| Ok(Some(action)))?;
@@ -255,7 +263,7 @@ fn push_ops(
                 let names = shape::NAMES;
                 let message = format!(
                     "no operation `{other}`: expected pread, pwrite, pwrite_dsync, randwrite, \
-                     fsync, fdatasync, syncfs, reclaim, {names}"
+                     fsync, fdatasync, syncfs, reclaim, sleep, {names}"
                 );
                 (raw.what.span(), message)
             })?;

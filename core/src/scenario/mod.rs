@@ -1,6 +1,7 @@
 //! Scenarios: a world, files, and what is done to them; as a file people write, and as a run.
 
 mod armed;
+mod dirty;
 pub mod fault;
 pub(crate) mod fields;
 pub mod file;
@@ -15,12 +16,13 @@ mod start;
 use crate::behaviour::Behaviours;
 use crate::block::queue::QueueLimits;
 use crate::device::sim::Timing;
+use crate::dirty::DirtyConfig;
 use crate::fs::prealloc::Prealloc;
 use crate::geometry::Geometry;
 use crate::iomap::MapType;
 use crate::ops::fallocate::FallocMode;
 use crate::ops::sync::RangeSync;
-use crate::units::{Blocks, Bytes, DevAddr, FileId, FileRange, Pages, Pos};
+use crate::units::{Blocks, Bytes, DevAddr, FileId, FileRange, Nanos, Pages, Pos};
 
 /// Most operations that a scenario may expand to.
 pub const MAX_OPS: usize = 1_000_000;
@@ -114,6 +116,8 @@ pub enum Action {
     Syncfs,
     /// Take back so many pages of memory.
     Reclaim(Pages),
+    /// Do something else for a while.
+    Sleep(Nanos),
     /// Read `range` through a shared mapping.
     MmapLoad(FileRange),
     /// Store `byte` throughout `range` through a shared mapping.
@@ -152,6 +156,7 @@ impl Action {
             | Self::Fdatasync
             | Self::Syncfs
             | Self::Reclaim(_)
+            | Self::Sleep(_)
             | Self::Msync(_)
             | Self::SyncRange(..)
             | Self::Truncate(_)
@@ -170,6 +175,7 @@ impl Action {
             | Self::Fdatasync
             | Self::Syncfs
             | Self::Reclaim(_)
+            | Self::Sleep(_)
             | Self::MmapLoad(_)
             | Self::MmapStore { .. }
             | Self::Msync(_)
@@ -218,6 +224,8 @@ pub struct Scenario {
     pub device: Timing,
     /// The request queue before it, if there is one.
     pub queue: Option<QueueLimits>,
+    /// Limits on dirty pages, and with them a flusher; none: there are none.
+    pub dirty: Option<DirtyConfig>,
     /// What is done.
     pub ops: Vec<ScenarioOp>,
     /// What goes wrong.

@@ -18,6 +18,7 @@ pub(super) struct Raw {
     pub(super) world: Spanned<RawWorld>,
     pub(super) device: Option<RawDevice>,
     pub(super) queue: Option<RawQueue>,
+    pub(super) dirty: Option<RawDirty>,
     pub(super) variant: Vec<RawVariant>,
     pub(super) file: Vec<Spanned<RawFile>>,
     pub(super) op: Vec<Spanned<RawOp>>,
@@ -42,6 +43,16 @@ pub(super) struct RawDevice {
 
 pub(super) struct RawQueue {
     pub(super) max_size: Option<Spanned<RawSize>>,
+}
+
+pub(super) struct RawDirty {
+    pub(super) memory: Spanned<RawSize>,
+    pub(super) background_ratio: Option<Spanned<i64>>,
+    pub(super) background_bytes: Option<Spanned<RawSize>>,
+    pub(super) ratio: Option<Spanned<i64>>,
+    pub(super) bytes: Option<Spanned<RawSize>>,
+    pub(super) writeback_centisecs: Option<Spanned<i64>>,
+    pub(super) expire_centisecs: Option<Spanned<i64>>,
 }
 
 pub(super) struct RawVariant {
@@ -83,6 +94,7 @@ pub(super) struct RawOp {
     pub(super) then: Option<Spanned<String>>,
     pub(super) size: Option<Spanned<RawSize>>,
     pub(super) mode: Option<Spanned<String>>,
+    pub(super) ms: Option<Spanned<i64>>,
 }
 
 pub(super) struct RawFault {
@@ -128,12 +140,13 @@ pub(super) fn read(text: &str) -> Result<Raw, Problem> {
     let root = parse(text)?;
     let known = [
         "version", "title", "profile", "switches", "world", "device", "queue", "variant", "file",
-        "op", "fault",
+        "op", "fault", "dirty",
     ];
     let fields = Fields::new(root.span(), root.get_ref(), &known)?;
     let (world_span, world) = fields.table("world")?.ok_or_else(|| fields.missing("world"))?;
     let device = fields.table("device")?;
     let queue = fields.table("queue")?;
+    let dirty = fields.table("dirty")?;
     Ok(Raw {
         version: fields.need("version", integer)?,
         title: fields.need("title", string)?.into_inner(),
@@ -142,6 +155,7 @@ pub(super) fn read(text: &str) -> Result<Raw, Problem> {
         world: Spanned::new(world_span.clone(), world_of(world_span, world)?),
         device: device.map(|(span, table)| device_of(span, table)).transpose()?,
         queue: queue.map(|(span, table)| queue_of(span, table)).transpose()?,
+        dirty: dirty.map(|(span, table)| dirty_of(span, table)).transpose()?,
         variant: fields.list("variant", variant_of)?.into_iter().map(Spanned::into_inner).collect(),
         file: fields.list("file", file_of)?,
         op: fields.list("op", op_of)?,
@@ -178,6 +192,28 @@ fn device_of(span: Span, table: &DeTable<'_>) -> Result<RawDevice, Problem> {
 fn queue_of(span: Span, table: &DeTable<'_>) -> Result<RawQueue, Problem> {
     let fields = Fields::new(span, table, &["max_size"])?;
     Ok(RawQueue { max_size: fields.may("max_size", size)? })
+}
+
+fn dirty_of(span: Span, table: &DeTable<'_>) -> Result<RawDirty, Problem> {
+    let known = [
+        "memory",
+        "background_ratio",
+        "background_bytes",
+        "ratio",
+        "bytes",
+        "writeback_centisecs",
+        "expire_centisecs",
+    ];
+    let fields = Fields::new(span, table, &known)?;
+    Ok(RawDirty {
+        memory: fields.need("memory", size)?,
+        background_ratio: fields.may("background_ratio", integer)?,
+        background_bytes: fields.may("background_bytes", size)?,
+        ratio: fields.may("ratio", integer)?,
+        bytes: fields.may("bytes", size)?,
+        writeback_centisecs: fields.may("writeback_centisecs", integer)?,
+        expire_centisecs: fields.may("expire_centisecs", integer)?,
+    })
 }
 
 fn variant_of(span: Span, table: &DeTable<'_>) -> Result<RawVariant, Problem> {
@@ -221,7 +257,7 @@ fn extent_of(span: Span, table: &DeTable<'_>) -> Result<RawExtent, Problem> {
 fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
     let known = [
         "do", "file", "at", "len", "byte", "nowait", "pages", "repeat", "seed", "then", "size",
-        "mode",
+        "mode", "ms",
     ];
     let fields = Fields::new(span, table, &known)?;
     Ok(RawOp {
@@ -237,6 +273,7 @@ fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
         then: fields.may("then", string)?,
         size: fields.may("size", size)?,
         mode: fields.may("mode", string)?,
+        ms: fields.may("ms", integer)?,
     })
 }
 

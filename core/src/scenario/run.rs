@@ -6,7 +6,7 @@ use crate::cache::frame_alloc::FramePolicy;
 use crate::counters::Counters;
 use crate::device::sim::{Sim, peek_bytes};
 use crate::device::store::Store;
-use crate::engine::{Engine, ReadFlags, Stuck, WriteFlags, drive};
+use crate::engine::{BackgroundTask, Engine, ReadFlags, Stuck, WriteFlags, beside, drive};
 use crate::frames::{BadFrom, Discard, Fill, HeapFrames, UserFault};
 use crate::fs::blockdev::BlockDev;
 use crate::fs::extents::Extents;
@@ -17,7 +17,7 @@ use crate::ops::OpResult;
 use crate::ops::readahead::ReadaheadLimits;
 use crate::trace::header::{Header, Source};
 use crate::trace::sink::Sink;
-use crate::units::{Bytes, DevAddr, FileId, FileRange, Pos, TaskId};
+use crate::units::{BdiId, Bytes, DevAddr, FileId, FileRange, Pos, TaskId};
 use crate::world::{Config, Env};
 use core::marker::PhantomData;
 
@@ -95,6 +95,9 @@ fn run_and_look<S: Sink, T>(
     if scenario.keep_going {
         engine.keep_going();
     }
+    if let Some(dirty) = scenario.dirty {
+        engine.limit_dirty(dirty);
+    }
     for file in &scenario.files {
         let provider = start_file(geometry, file, sim.store_mut());
         engine.open(file.size, provider);
@@ -104,10 +107,15 @@ fn run_and_look<S: Sink, T>(
         engine.limit_space(geometry.blocks_bytes(free));
     }
     let mut armed = Armed::new(scenario);
+    let mut flushers: Vec<BackgroundTask<'_>> = Vec::new();
+    if scenario.dirty.is_some() {
+        flushers.push(Box::pin(engine.flusher(BdiId::new(0))));
+    }
     for (at, op) in scenario.ops.iter().enumerate() {
         armed.arm(at, &engine, &mut sim);
-        results.push(run_op(&engine, &mut sim, *op, armed.user(at))?);
+        results.push(run_op(&engine, &mut sim, *op, armed.user(at), &mut flushers)?);
     }
+    drop(flushers);
     let looked = look(&engine, &sim);
     let header = Header {
         engine: crate::ENGINE_VERSION.to_owned(),
@@ -166,34 +174,57 @@ fn run_op<E: Env>(
     sim: &mut Sim,
     op: ScenarioOp,
     faults: Vec<UserFault>,
+    flushers: &mut [BackgroundTask<'_>],
 ) -> Result<OpResult, Stuck> {
     let task = TaskId::new(1);
     match op.action {
         Action::Pread { range, nowait } => {
             let mut dest = Discard(range.len());
             let flags = ReadFlags { nowait, ..ReadFlags::default() };
-            drive(engine, sim, engine.pread(task, op.file, range.start(), &mut dest, flags))
+            drive(
+                engine,
+                sim,
+                beside(engine.pread(task, op.file, range.start(), &mut dest, flags), flushers),
+            )
         }
         Action::Pwrite { range, byte, dsync, nowait } => {
             let mut source = BadFrom { good: Fill { byte, len: range.len() }, faults };
             let flags = WriteFlags { dsync, nowait, ..WriteFlags::default() };
-            drive(engine, sim, engine.pwrite(task, op.file, range.start(), &mut source, flags))
+            drive(
+                engine,
+                sim,
+                beside(engine.pwrite(task, op.file, range.start(), &mut source, flags), flushers),
+            )
         }
-        Action::Fsync => drive(engine, sim, engine.fsync(task, op.file, false)),
-        Action::Fdatasync => drive(engine, sim, engine.fsync(task, op.file, true)),
-        Action::Syncfs => drive(engine, sim, engine.syncfs(task)),
+        Action::Fsync => drive(engine, sim, beside(engine.fsync(task, op.file, false), flushers)),
+        Action::Fdatasync => {
+            drive(engine, sim, beside(engine.fsync(task, op.file, true), flushers))
+        }
+        Action::Syncfs => drive(engine, sim, beside(engine.syncfs(task), flushers)),
+        Action::Sleep(span) => {
+            let op = engine.sleep(task, span);
+            drive(engine, sim, beside(op, flushers)).map(|()| OpResult(Ok(Bytes::ZERO)))
+        }
         Action::Reclaim(pages) => Ok(engine.reclaim(task, pages)),
-        Action::MmapLoad(range) => drive(engine, sim, engine.mmap_load(task, op.file, range)),
+        Action::MmapLoad(range) => {
+            drive(engine, sim, beside(engine.mmap_load(task, op.file, range), flushers))
+        }
         Action::MmapStore { range, byte } => {
-            drive(engine, sim, engine.mmap_store(task, op.file, range, byte))
+            drive(engine, sim, beside(engine.mmap_store(task, op.file, range, byte), flushers))
         }
-        Action::Msync(range) => drive(engine, sim, engine.msync(task, op.file, range)),
-        Action::SyncRange(range, flags) => {
-            drive(engine, sim, engine.sync_file_range(task, op.file, range, flags))
+        Action::Msync(range) => {
+            drive(engine, sim, beside(engine.msync(task, op.file, range), flushers))
         }
-        Action::Truncate(size) => drive(engine, sim, engine.truncate(task, op.file, size)),
+        Action::SyncRange(range, flags) => drive(
+            engine,
+            sim,
+            beside(engine.sync_file_range(task, op.file, range, flags), flushers),
+        ),
+        Action::Truncate(size) => {
+            drive(engine, sim, beside(engine.truncate(task, op.file, size), flushers))
+        }
         Action::Fallocate(mode, range) => {
-            drive(engine, sim, engine.fallocate(task, op.file, mode, range))
+            drive(engine, sim, beside(engine.fallocate(task, op.file, mode, range), flushers))
         }
         Action::Seek { pos, data } => Ok(engine.seek(task, op.file, pos, data)),
     }

@@ -161,7 +161,8 @@ impl Plot {
     fn areas(&self) -> Vec<(&Track, Vec<u64>)> {
         let mut all: Vec<(&Track, Vec<u64>)> = Vec::new();
         for track in self.tracks.iter().filter(|track| track.look == Look::Area) {
-            let below = all.last().map_or_else(|| vec![0; track.points.len()], |(_, sum)| sum.clone());
+            let below =
+                all.last().map_or_else(|| vec![0; track.points.len()], |(_, sum)| sum.clone());
             let sums = below.iter().zip(&track.points).map(|(below, point)| below + point.last);
             all.push((track, sums.collect()));
         }
@@ -184,8 +185,7 @@ impl Plot {
 fn name((gauge, of): GaugeKey) -> String {
     match gauge.of() {
         Of::World => gauge.name().to_owned(),
-        Of::Device => format!("{} {of}", gauge.name()),
-        Of::Task => format!("{} {of}", gauge.name()),
+        Of::Device | Of::Task => format!("{} {of}", gauge.name()),
     }
 }
 
