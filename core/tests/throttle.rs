@@ -16,6 +16,10 @@ use folioscope_core::fs::extents::Extents;
 use folioscope_core::fs::{Provider, SpaceAllocator};
 use folioscope_core::gauges::Gauge;
 use folioscope_core::ops::readahead::ReadaheadLimits;
+use folioscope_core::scenario::file::parse_scenario;
+use folioscope_core::scenario::run::run_and_read;
+use folioscope_core::scene::plot::{COLUMNS, Kind, Plot, render_svg, render_text};
+use folioscope_core::scene::view::Theme;
 use folioscope_core::stops::{Stop, StopPoint};
 use folioscope_core::trace::delta::Delta;
 use folioscope_core::trace::model::Model;
@@ -25,6 +29,7 @@ use folioscope_core::trace::step::Step;
 use folioscope_core::trace::timeline::{Recording, Timeline};
 use folioscope_core::units::{BdiId, Bytes, DevAddr, FileId, Nanos, Pages, Pos, TaskId, Time};
 use folioscope_core::world::Config;
+use std::path::PathBuf;
 
 const PAGE: u64 = 4096;
 const SECOND: u64 = 1_000_000_000;
@@ -307,4 +312,53 @@ fn the_counts_are_those_of_the_folios_and_can_be_taken_back() {
     timeline.seek(usize::MAX);
     while timeline.back() {}
     assert_eq!(timeline.model(), &Model::new(header.geometry));
+}
+
+const LESSON: &str = include_str!("../../assets/scenarios/dirty-throttle.toml");
+
+fn golden(name: &str, found: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/plot").join(name);
+    if std::env::var_os("UPDATE_GOLDENS").is_some() {
+        std::fs::write(&path, found).expect("can be written");
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(kept == found, "{} differs; UPDATE_GOLDENS=1 writes it anew", path.display());
+}
+
+#[test]
+fn the_scenario_of_a_writer_that_is_slowed_down_looks_as_kept() {
+    let scenario = parse_scenario("scenario", LESSON).expect("a good file");
+    let (run, files) =
+        run_and_read(&scenario, &scenario.variants[0], Recording::default()).expect("it ends");
+    assert_eq!(files.seen, files.durable);
+    let timeline = Timeline::new(run.header, run.sink).expect("a trace fits itself");
+    for kind in Kind::ALL {
+        let plot = Plot::of(kind, &timeline, "run", COLUMNS).expect("it has gauges");
+        let text = render_text(&plot);
+        for line in text.lines() {
+            assert!(line.chars().count() <= 72, "{line:?}");
+        }
+        golden(&format!("{}.txt", kind.word()), &text);
+    }
+    let plot = Plot::of(Kind::Dirty, &timeline, "run", 520).expect("it has gauges");
+    golden("dirty.svg", &render_svg(&plot, 1040, Theme::Auto));
+}
+
+#[test]
+fn bad_limits_are_told_where_and_what() {
+    for (good, bad, want) in [
+        ("memory = \"16m\"", "memory = 4095", "scenario:21:10: `memory` is less than a page"),
+        ("memory = \"16m\"\n", "", "missing field `memory`"),
+        ("ratio = 20", "ratio = 101", "ratio is 101: expected 0 to 100"),
+        ("ratio = 20", "ratio = 20\nbytes = 9", "`ratio` and `bytes` say the same: leave out one"),
+        ("expire_centisecs = 300", "expire_centisecs = -1", "expire_centisecs is -1: expected 0"),
+        ("expire_centisecs", "expire_centisec", "unknown field `expire_centisec`"),
+        ("ms = 6000", "ms = 0", "ms is 0: expected 1 to 3600000"),
+        ("ms = 6000", "", "`ms` is missing"),
+    ] {
+        let text = LESSON.replacen(&format!("\n{good}"), &format!("\n{bad}"), 1);
+        assert_ne!(text, LESSON, "{good} is in the file");
+        let error = parse_scenario("scenario", &text).expect_err(bad).to_string();
+        assert!(error.contains(want), "{bad}: {error}");
+    }
 }

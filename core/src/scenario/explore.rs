@@ -156,7 +156,7 @@ fn early(
 ) {
     let (early, ..) = scenario.parts();
     for nth in 0..early.len() {
-        let done = alone(scenario, engine, sim, armed, (nth, Some(reads)));
+        let done = alone(scenario, engine, sim, armed, &mut [], (nth, Some(reads)));
         debug_assert!(done.is_ok(), "one task alone waits for nobody");
     }
 }
@@ -248,7 +248,7 @@ impl<'a> Watch<'a> {
         settle(engine, sim);
         let (_, _, late) = self.scenario.parts();
         for nth in late {
-            if alone(self.scenario, engine, sim, armed, (nth, Some(self.reads))).is_err() {
+            if alone(self.scenario, engine, sim, armed, &mut [], (nth, Some(self.reads))).is_err() {
                 self.say(|| format!("operation {nth} waits for what nobody will do"));
             }
         }

@@ -2,6 +2,7 @@
 //!
 //! Version 0 carries no promise. Every error names line, column and field.
 
+use super::dirty::{build_dirty, span};
 use super::fault::build_faults;
 pub use super::fields::ScenarioError;
 use super::fields::{Problem, RawSize, locate, number};
@@ -76,6 +77,11 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
         None => ReadaheadLimits::DEFAULT_WINDOW,
     };
     check_held(raw, geometry, &files, &ops, readahead)?;
+    let dirty = raw.dirty.as_ref().map(|dirty| build_dirty(geometry, dirty)).transpose()?;
+    if let (Some(table), false) = (&raw.dirty, order == super::Order::InTurn) {
+        let message = "[dirty] is for operations in turn: take it away, or [[schedule]] and [run]";
+        return Err((table.memory.span(), message.to_owned()));
+    }
     Ok(Scenario {
         title: raw.title.clone(),
         geometry,
@@ -87,6 +93,7 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
         queue: raw.queue.as_ref().map(queue::build).transpose()?,
         partition: raw.partition.as_ref().map_or(Ok(Bytes::ZERO), queue::partition)?,
         tasks,
+        dirty,
         ops,
         faults,
         free_blocks: free_blocks.map(Blocks::new),
@@ -268,6 +275,12 @@ fn push_ops(
                 push(Action::Reclaim(Pages::new(pages)))?;
             }
         }
+        "sleep" => {
+            let span = span(entry)?;
+            for _ in 0..repeat {
+                push(Action::Sleep(span))?;
+            }
+        }
         other => {
             let simple = sync_action(other)
                 .map_or_else(|| shape::action(entry, written(0)), |action| Ok(Some(action)))?;
@@ -275,7 +288,7 @@ fn push_ops(
                 let names = shape::NAMES;
                 let message = format!(
                     "no operation `{other}`: expected pread, pwrite, pwrite_dsync, randwrite, \
-                     fsync, fdatasync, syncfs, reclaim, reflink, {names}"
+                     fsync, fdatasync, syncfs, reclaim, reflink, sleep, {names}"
                 );
                 (raw.what.span(), message)
             })?;

@@ -2,6 +2,7 @@
 
 mod armed;
 pub mod crash;
+mod dirty;
 pub mod explore;
 pub mod fault;
 pub(crate) mod fields;
@@ -24,6 +25,7 @@ pub mod write;
 use crate::behaviour::{Behaviours, StripeAlignment};
 use crate::block::limits::QueueLimits;
 use crate::device::sim::Timing;
+use crate::dirty::DirtyConfig;
 use crate::engine::{ReadFlags, WriteFlags};
 use crate::fs::prealloc::Prealloc;
 use crate::geometry::Geometry;
@@ -33,7 +35,7 @@ use crate::ops::fallocate::FallocMode;
 use crate::ops::sync::RangeSync;
 use crate::power::Kept;
 use crate::tasks::Step;
-use crate::units::{Blocks, Bytes, DevAddr, FileId, FileRange, Pages, Pos, TaskId};
+use crate::units::{Blocks, Bytes, DevAddr, FileId, FileRange, Nanos, Pages, Pos, TaskId};
 
 pub(crate) use start::start_extent;
 
@@ -138,6 +140,8 @@ pub enum Action {
     Syncfs,
     /// Take back so many pages of memory.
     Reclaim(Pages),
+    /// Do something else for a while.
+    Sleep(Nanos),
     /// Read `range` through a shared mapping.
     MmapLoad(FileRange),
     /// Store `byte` throughout `range` through a shared mapping.
@@ -179,6 +183,7 @@ impl Action {
             | Self::Syncfs
             | Self::Reclaim(_)
             | Self::Fadvise(..)
+            | Self::Sleep(_)
             | Self::Msync(_)
             | Self::SyncRange(..)
             | Self::Truncate(_)
@@ -202,6 +207,7 @@ impl Action {
             | Self::Syncfs
             | Self::Reclaim(_)
             | Self::Fadvise(..)
+            | Self::Sleep(_)
             | Self::MmapLoad(_)
             | Self::MmapStore { .. }
             | Self::Msync(_)
@@ -257,6 +263,8 @@ pub struct Scenario {
     pub partition: Bytes,
     /// The tasks that do something, by name; the first is `main`.
     pub tasks: Vec<String>,
+    /// Limits on dirty pages, and with them a flusher; none: there are none.
+    pub dirty: Option<DirtyConfig>,
     /// What is done.
     pub ops: Vec<ScenarioOp>,
     /// What goes wrong.

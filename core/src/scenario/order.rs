@@ -6,11 +6,11 @@ use super::perform::{Reads, perform};
 use super::run::RunError;
 use super::{Action, Order, Scenario};
 use crate::device::sim::Sim;
-use crate::engine::{BoxedOp, Engine, Stuck, drive};
+use crate::engine::{BackgroundTask, BoxedOp, Engine, Stuck, beside, drive};
 use crate::ops::OpResult;
 use crate::power::power_cut;
 use crate::tasks::{Dice, End, Hangs, Room, Task, Trail, explore_one, follow};
-use crate::units::Bytes;
+use crate::units::{BdiId, Bytes};
 use crate::world::Env;
 use std::cell::RefCell;
 
@@ -22,6 +22,10 @@ pub(super) fn run_ops<E: Env>(
     sim: &mut Sim,
 ) -> Result<(Vec<OpResult>, Vec<usize>), RunError> {
     let armed = RefCell::new(Armed::new(scenario));
+    let mut flushers: Vec<BackgroundTask<'_>> = Vec::new();
+    if scenario.dirty.is_some() {
+        flushers.push(Box::pin(engine.flusher(BdiId::new(0))));
+    }
     let mut idle = Vec::new();
     let mut results: Vec<Option<OpResult>> = vec![None; scenario.ops.len()];
     let all = match scenario.order {
@@ -30,7 +34,7 @@ pub(super) fn run_ops<E: Env>(
     };
     let (early, at_once, late) = all;
     for (nth, result) in results.iter_mut().enumerate().take(early.len()) {
-        *result = Some(alone(scenario, engine, sim, &armed, (nth, None))?);
+        *result = Some(alone(scenario, engine, sim, &armed, &mut flushers, (nth, None))?);
     }
     if !at_once.is_empty() {
         let mut room = room(scenario, engine, sim, &armed, None);
@@ -44,7 +48,7 @@ pub(super) fn run_ops<E: Env>(
         }
     }
     for nth in late {
-        results[nth] = Some(alone(scenario, engine, sim, &armed, (nth, None))?);
+        results[nth] = Some(alone(scenario, engine, sim, &armed, &mut flushers, (nth, None))?);
     }
     let all = results.into_iter().map(|result| result.expect("every operation ran"));
     Ok((all.collect(), idle))
@@ -56,6 +60,7 @@ pub(super) fn alone<E: Env>(
     engine: &Engine<E>,
     sim: &mut Sim,
     armed: &RefCell<Armed>,
+    background: &mut [BackgroundTask<'_>],
     (nth, reads): (usize, Option<&Reads>),
 ) -> Result<OpResult, Stuck> {
     armed.borrow_mut().arm(nth, engine, sim);
@@ -65,7 +70,7 @@ pub(super) fn alone<E: Env>(
     }
     let faults = armed.borrow().user(nth);
     let kept = reads.map(|reads| (reads, nth));
-    drive(engine, sim, perform(engine, scenario.ops[nth], faults, kept))
+    drive(engine, sim, beside(perform(engine, scenario.ops[nth], faults, kept), background))
 }
 
 fn throw<E: Env>(room: &mut Room<'_, E, Sim>, seed: u64) -> Result<(), RunError> {

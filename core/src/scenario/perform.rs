@@ -5,7 +5,7 @@ use crate::engine::{BoxedOp, Engine};
 use crate::errno::Errno;
 use crate::frames::{BadFrom, Discard, Fill, UserFault};
 use crate::ops::OpResult;
-use crate::units::{FileRange, Pos};
+use crate::units::{Bytes, FileRange, Pos};
 use crate::world::Env;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -64,6 +64,10 @@ pub(super) fn perform<'a, E: Env>(
         }
         Action::Truncate(size) => Box::pin(engine.truncate(task, file, size)),
         Action::Fallocate(mode, range) => Box::pin(engine.fallocate(task, file, mode, range)),
+        Action::Sleep(span) => Box::pin(async move {
+            engine.sleep(task, span).await;
+            OpResult(Ok(Bytes::ZERO))
+        }),
         // The host of a run does it, as it has the device, where nothing else is under way.
         Action::PowerCut(_) => Box::pin(async { OpResult(Err(Errno::Inval)) }),
         Action::Seek { pos, data } => Box::pin(async move { engine.seek(task, file, pos, data) }),

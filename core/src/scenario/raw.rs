@@ -19,6 +19,7 @@ pub(super) struct Raw {
     pub(super) device: Option<RawDevice>,
     pub(super) queue: Option<Spanned<RawQueue>>,
     pub(super) partition: Option<RawPartition>,
+    pub(super) dirty: Option<RawDirty>,
     pub(super) variant: Vec<RawVariant>,
     pub(super) file: Vec<Spanned<RawFile>>,
     pub(super) op: Vec<Spanned<RawOp>>,
@@ -79,6 +80,16 @@ pub(super) struct RawPartition {
     pub(super) start: Spanned<RawSize>,
 }
 
+pub(super) struct RawDirty {
+    pub(super) memory: Spanned<RawSize>,
+    pub(super) background_ratio: Option<Spanned<i64>>,
+    pub(super) background_bytes: Option<Spanned<RawSize>>,
+    pub(super) ratio: Option<Spanned<i64>>,
+    pub(super) bytes: Option<Spanned<RawSize>>,
+    pub(super) writeback_centisecs: Option<Spanned<i64>>,
+    pub(super) expire_centisecs: Option<Spanned<i64>>,
+}
+
 pub(super) struct RawVariant {
     pub(super) name: Spanned<String>,
     pub(super) profile: Option<Spanned<String>>,
@@ -124,6 +135,7 @@ pub(super) struct RawOp {
     pub(super) mode: Option<Spanned<String>>,
     pub(super) dontcache: bool,
     pub(super) advice: Option<Spanned<String>>,
+    pub(super) ms: Option<Spanned<i64>>,
 }
 
 pub(super) struct RawFault {
@@ -181,6 +193,7 @@ pub(super) fn read(text: &str) -> Result<Raw, Problem> {
         "op",
         "fault",
         "run",
+        "dirty",
         "schedule",
     ];
     let fields = Fields::new(root.span(), root.get_ref(), &known)?;
@@ -189,6 +202,7 @@ pub(super) fn read(text: &str) -> Result<Raw, Problem> {
     let queue = fields.table("queue")?;
     let partition = fields.table("partition")?;
     let run = fields.table("run")?;
+    let dirty = fields.table("dirty")?;
     Ok(Raw {
         version: fields.need("version", integer)?,
         title: fields.need("title", string)?.into_inner(),
@@ -200,6 +214,7 @@ pub(super) fn read(text: &str) -> Result<Raw, Problem> {
             .map(|(span, table)| Ok(Spanned::new(span.clone(), queue_of(span, table)?)))
             .transpose()?,
         partition: partition.map(|(span, table)| partition_of(span, table)).transpose()?,
+        dirty: dirty.map(|(span, table)| dirty_of(span, table)).transpose()?,
         variant: fields.list("variant", variant_of)?.into_iter().map(Spanned::into_inner).collect(),
         file: fields.list("file", file_of)?,
         op: fields.list("op", op_of)?,
@@ -268,6 +283,28 @@ fn step_of(span: Span, table: &DeTable<'_>) -> Result<RawStep, Problem> {
     })
 }
 
+fn dirty_of(span: Span, table: &DeTable<'_>) -> Result<RawDirty, Problem> {
+    let known = [
+        "memory",
+        "background_ratio",
+        "background_bytes",
+        "ratio",
+        "bytes",
+        "writeback_centisecs",
+        "expire_centisecs",
+    ];
+    let fields = Fields::new(span, table, &known)?;
+    Ok(RawDirty {
+        memory: fields.need("memory", size)?,
+        background_ratio: fields.may("background_ratio", integer)?,
+        background_bytes: fields.may("background_bytes", size)?,
+        ratio: fields.may("ratio", integer)?,
+        bytes: fields.may("bytes", size)?,
+        writeback_centisecs: fields.may("writeback_centisecs", integer)?,
+        expire_centisecs: fields.may("expire_centisecs", integer)?,
+    })
+}
+
 fn variant_of(span: Span, table: &DeTable<'_>) -> Result<RawVariant, Problem> {
     let fields = Fields::new(span, table, &["name", "profile", "switches"])?;
     Ok(RawVariant {
@@ -322,6 +359,7 @@ fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
         "then",
         "size",
         "mode",
+        "ms",
         "dontcache",
         "advice",
         "source",
@@ -347,6 +385,7 @@ fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
         mode: fields.may("mode", string)?,
         dontcache: fields.may("dontcache", boolean)?.is_some_and(Spanned::into_inner),
         advice: fields.may("advice", string)?,
+        ms: fields.may("ms", integer)?,
     })
 }
 

@@ -149,6 +149,9 @@ impl<S: Sink> Simulation<S> {
         if scenario.keep_going {
             engine.keep_going();
         }
+        if let Some(dirty) = scenario.dirty {
+            engine.limit_dirty(dirty);
+        }
         for file in &scenario.files {
             let provider = start_file(geometry, file, sim.store_mut(), scenario.partition);
             engine.open(file.size, provider);
@@ -288,6 +291,9 @@ pub(super) fn run_op<E: Env>(
         Action::Reflink { source, from, range } => {
             let (from, to) = ((source, from), (file, range.start()));
             drive(engine, sim, engine.reflink(task, from, to, range.len()))
+        }
+        Action::Sleep(span) => {
+            drive(engine, sim, engine.sleep(task, span)).map(|()| OpResult(Ok(Bytes::ZERO)))
         }
         Action::Seek { pos, data } => Ok(engine.seek(task, file, pos, data)),
     }

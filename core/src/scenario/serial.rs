@@ -176,6 +176,7 @@ fn act(geometry: Geometry, action: Action, bytes: &mut Vec<u8>) -> Option<Vec<u8
         // Scenarios that link files, or lose power, are not judged.
         Action::Reflink { .. }
         | Action::PowerCut(_)
+        | Action::Sleep(_)
         | Action::Fadvise(..)
         | Action::Fsync
         | Action::Fdatasync

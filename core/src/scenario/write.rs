@@ -185,6 +185,9 @@ fn put_op(op: &ScenarioOp, scenario: &Scenario, out: &mut String) -> fmt::Result
             let name = MODES.iter().find(|(_, known)| *known == mode);
             writeln!(out, "mode = {:?}", name.map_or("alloc", |(name, _)| name))
         }
+        Action::Sleep(span) => {
+            writeln!(out, "do = \"sleep\"\nms = {}", span.get().div_ceil(1_000_000))
+        }
         Action::PowerCut(kept) => {
             writeln!(out, "do = \"power_cut\"")?;
             match kept {

@@ -185,8 +185,7 @@ impl Plot {
 fn name((gauge, of): GaugeKey) -> String {
     match gauge.of() {
         Of::World => gauge.name().to_owned(),
-        Of::Device => format!("{} {of}", gauge.name()),
-        Of::Task => format!("{} {of}", gauge.name()),
+        Of::Device | Of::Task => format!("{} {of}", gauge.name()),
     }
 }
 

@@ -121,6 +121,7 @@ impl<'a, S: Subject> Stream<'a, S> {
             | Action::PowerCut(_) => true,
             Action::Pread { .. }
             | Action::Fadvise(..)
+            | Action::Sleep(_)
             | Action::Fsync
             | Action::Fdatasync
             | Action::Syncfs
@@ -165,6 +166,7 @@ impl<'a, S: Subject> Stream<'a, S> {
             | Action::Fallocate(..)
             | Action::Reflink { .. }
             | Action::PowerCut(_)
+            | Action::Sleep(_)
             | Action::Seek { .. } => return Ok(()),
         };
         let (start, end) = (start.min(size), end.min(size));

@@ -78,7 +78,9 @@ impl Expectation {
             Action::SyncRange(_, flags) if flags.wait_before || flags.wait_after => {
                 self.told(outcome.result)?;
             }
-            Action::SyncRange(..) | Action::Fadvise(..) => exact(outcome.result, Ok(0))?,
+            Action::SyncRange(..) | Action::Fadvise(..) | Action::Sleep(_) => {
+                exact(outcome.result, Ok(0))?
+            }
             Action::Reclaim(_) => {
                 if let Err(errno) = outcome.result.0 {
                     return Err(format!("reclaim failed with {errno}"));

@@ -121,6 +121,7 @@ impl World {
             files: self.files(geometry, random),
             device,
             partition: Bytes::ZERO,
+            dirty: None,
             tasks: vec!["main".to_owned()],
             order: Course::InTurn,
             queue: random.one_in(3).then_some(QueueLimits::USUAL),

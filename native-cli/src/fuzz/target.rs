@@ -180,7 +180,8 @@ impl Real<'_> {
             | Action::Msync(_)
             | Action::SyncRange(..)
             | Action::Reflink { .. }
-            | Action::PowerCut(_) => Ok(0),
+            | Action::PowerCut(_)
+            | Action::Sleep(_) => Ok(0),
         }
     }
 }
@@ -211,7 +212,8 @@ impl Subject for Real<'_> {
             | Action::Msync(_)
             | Action::SyncRange(..)
             | Action::Reflink { .. }
-            | Action::PowerCut(_) => false,
+            | Action::PowerCut(_)
+            | Action::Sleep(_) => false,
             Action::Pread { .. }
             | Action::Pwrite { .. }
             | Action::Fadvise(..)

@@ -170,6 +170,7 @@ impl History {
             | Action::SyncRange(..)
             | Action::PowerCut(_)
             | Action::Fadvise(..)
+            | Action::Sleep(_)
             | Action::Seek { .. } => {}
             // Whose bytes these are is not followed.
             Action::Reflink { .. } => self.lost = true,
@@ -323,6 +324,7 @@ pub(super) fn durable_by(action: &Action, written: Bytes) -> Option<FileRange> {
         | Action::PowerCut(_)
         | Action::Reflink { .. }
         | Action::Fadvise(..)
+        | Action::Sleep(_)
         | Action::Seek { .. } => None,
     }
 }

@@ -4,9 +4,9 @@ use super::{Look, Plot, millis};
 use core::fmt::Write as _;
 
 /// Columns before the plot.
-const GUTTER: usize = 12;
+const GUTTER: usize = 13;
 /// Columns of the plot: as many stretches are shown at most.
-pub const COLUMNS: usize = 60;
+pub const COLUMNS: usize = 59;
 /// Rows of the plot.
 const ROWS: u64 = 14;
 
@@ -31,7 +31,7 @@ fn write_text(out: &mut String, plot: &Plot) -> core::fmt::Result {
             grid[row(point.last) as usize][at] = track.sign;
         }
         if let Some(last) = track.points.last() {
-            labels[row(last.last) as usize] = track.name.clone();
+            labels[row(last.last) as usize].clone_from(&track.name);
         }
     }
     for (track, heights) in plot.areas() {
@@ -50,20 +50,20 @@ fn write_text(out: &mut String, plot: &Plot) -> core::fmt::Result {
     writeln!(out, "{}", plot.run)?;
     for (line, label) in grid.iter().zip(&labels).rev() {
         let line: String = line.iter().collect();
-        writeln!(out, "{}", format!("{label:>10} |{line}").trim_end())?;
+        writeln!(out, "{}", format!("{label:>11} |{line}").trim_end())?;
     }
     let end = millis(plot.end.get() / 1_000_000);
-    writeln!(out, "{:>10} +{}", "", "-".repeat(count))?;
+    writeln!(out, "{:>11} +{}", "", "-".repeat(count))?;
     writeln!(out, "{:GUTTER$}0{end:>width$}", "", width = count.saturating_sub(1))?;
     for track in plot.tracks.iter().filter(|track| track.look != Look::Limit) {
         let max = track.points.iter().map(|point| point.max).max().unwrap_or(0);
         let last = track.points.last().map_or(0, |point| point.last);
         let (max, last) = (plot.value(max), plot.value(last));
-        writeln!(out, "{:>10}   {}: {max} at most, {last} at the end", track.sign, track.name)?;
+        writeln!(out, "{:>4} {}: {max} at most, {last} at the end", track.sign, track.name)?;
     }
     for track in plot.tracks.iter().filter(|track| track.look == Look::Limit) {
         let last = track.points.last().map_or(0, |point| point.last);
-        writeln!(out, "{:>10}   {}: {}", track.sign, track.name, plot.value(last))?;
+        writeln!(out, "{:>4} {}: {}", track.sign, track.name, plot.value(last))?;
     }
     Ok(())
 }
