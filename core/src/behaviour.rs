@@ -236,6 +236,36 @@ switch! {
     }
 }
 
+switch! {
+    /// How a buffered write to a block device goes.
+    BdevWrite {
+        /// Page by page, as in `generic_perform_write` (before 6.6).
+        Generic = "generic",
+        /// Through iomap, whose mapping says that buffers keep the blocks (6.6).
+        Iomap = "iomap",
+    }
+}
+
+switch! {
+    /// How large the folios of files are that keep their blocks in buffers.
+    BufferFolios {
+        /// Pages (before 6.16).
+        Smallest = "smallest",
+        /// As large as those of iomap, for block devices and ext4.
+        Large = "large",
+    }
+}
+
+switch! {
+    /// Which request mq-deadline sends next where no deadline has passed.
+    DeadlineNext {
+        /// The one behind the last, as it was known when that was sent (before 6.5).
+        Latter = "latter",
+        /// The first at or behind the place of the last.
+        Position = "position",
+    }
+}
+
 macro_rules! behaviours {
     ($($name:ident: $switch:ident,)*) => {
         /// One value for every switch.
@@ -291,6 +321,9 @@ behaviours! {
     folio_split: FolioSplit,
     insert_flush: InsertFlush,
     stripe_alignment: StripeAlignment,
+    bdev_write: BdevWrite,
+    buffer_folios: BufferFolios,
+    deadline_next: DeadlineNext,
 }
 
 /// How a profile is known.
@@ -341,6 +374,9 @@ const LINUX_5_15: Behaviours = Behaviours {
     folio_split: FolioSplit::Uniform,
     insert_flush: InsertFlush::None,
     stripe_alignment: StripeAlignment::None,
+    bdev_write: BdevWrite::Generic,
+    buffer_folios: BufferFolios::Smallest,
+    deadline_next: DeadlineNext::Latter,
 };
 /// Of kernels before iomap: what the switches say, and no more.
 const LINUX_3_15: Behaviours =
@@ -350,6 +386,8 @@ const LINUX_3_16: Behaviours =
 const LINUX_6_6: Behaviours = Behaviours {
     dirty_tracking: DirtyTracking::PerBlock,
     write_chunk: WriteChunk::MaxOrder,
+    bdev_write: BdevWrite::Iomap,
+    deadline_next: DeadlineNext::Position,
     ..LINUX_5_15
 };
 const LINUX_6_12: Behaviours = Behaviours {
@@ -366,6 +404,7 @@ const LINUX_6_18: Behaviours = Behaviours {
     readahead_rules: ReadaheadRules::WindowOrder,
     zero_flush: ZeroFlush::AfterFirstBlock,
     folio_split: FolioSplit::NonUniform,
+    buffer_folios: BufferFolios::Large,
     ..LINUX_6_12
 };
 const LINUX_7_3: Behaviours = Behaviours {

@@ -76,6 +76,8 @@ counters! {
     BalanceDirtyCalls = "balance_dirty_calls",
     /// Cuts of bios by the limits of the queue.
     SplitBios = "split_bios",
+    /// Buffers that were looked at one by one.
+    BufferVisits = "buffer_visits",
 }
 
 /// The value of every counter.

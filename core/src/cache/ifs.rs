@@ -7,6 +7,7 @@
 //! written though nobody had changed them.
 
 use crate::bits::Bits;
+use crate::buffer::state::Ring;
 use crate::units::Bytes;
 
 /// Which bitmap.
@@ -37,6 +38,8 @@ pub struct Ifs {
     pub read_pending: Bytes,
     /// Bytes of the folio whose write has not ended.
     pub write_pending: Bytes,
+    /// What more its buffers say, where the file keeps its blocks in buffers.
+    pub ring: Option<Box<Ring>>,
 }
 
 impl Ifs {
@@ -51,6 +54,7 @@ impl Ifs {
             waste: Bits::new(blocks),
             read_pending: Bytes::ZERO,
             write_pending: Bytes::ZERO,
+            ring: None,
         }
     }
     /// One bitmap.

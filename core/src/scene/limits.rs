@@ -140,7 +140,17 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                 | DeltaKind::BioRequest
                 | DeltaKind::IoLock
                 | DeltaKind::InvalidateLock
-                | DeltaKind::Shadow => {}
+                | DeltaKind::Shadow
+                | DeltaKind::BufferLocked
+                | DeltaKind::BufferMapped
+                | DeltaKind::BufferNew
+                | DeltaKind::BufferDelay
+                | DeltaKind::BufferUnwritten
+                | DeltaKind::BufferBoundary
+                | DeltaKind::BufferAsyncRead
+                | DeltaKind::BufferAsyncWrite
+                | DeltaKind::BufferAddr
+                | DeltaKind::FileDriver => {}
             }
         }
         if mapped {

@@ -1,5 +1,6 @@
 //! A file as a trace describes it.
 
+use crate::buffer::Driver;
 use crate::iomap::MapType;
 use crate::locks::{Lock, LockUse};
 use crate::units::{Bytes, DevAddr, Pos};
@@ -19,6 +20,7 @@ pub struct FileState {
     pub(super) shared: ExtentWords,
     /// What reclaimed folios left behind, by the block where they started.
     pub(super) shadows: ExtentWords,
+    pub(super) driver: u64,
     /// Who has to do with each lock: operation, and the word of how.
     pub(super) locks: [BTreeMap<u32, u64>; 2],
 }
@@ -42,6 +44,10 @@ impl FileState {
     /// The size that is recorded durably.
     pub const fn disk_size(&self) -> Pos {
         Pos::new(self.disk_size)
+    }
+    /// Who keeps its blocks in buffers; none: iomap.
+    pub fn driver(&self) -> Option<Driver> {
+        Driver::from_code(self.driver)
     }
     /// The extents, ascending: first block of the file, bytes, state, device address.
     pub fn extents(&self) -> impl Iterator<Item = (u32, Bytes, ExtentState, DevAddr)> {
