@@ -133,9 +133,8 @@ impl<E: Env> World<E> {
         let buffers = self.folio_blocks(id);
         self.visit_buffers(buffers);
         while at < buffers {
-            let promised = self.buffer_dirty(id, at)
-                && (self.buffer_is(id, BufferBit::Delay, at)
-                    || !self.buffer_is(id, BufferBit::Mapped, at));
+            // A dirty buffer that was never mapped is a hole: its write finds nothing to write.
+            let promised = self.buffer_dirty(id, at) && self.buffer_is(id, BufferBit::Delay, at);
             let range = self.buffer_range(id, at);
             let inside = range.start() < self.eof_block(ctx.walk.file);
             if promised && inside {

@@ -15,6 +15,7 @@ mod start;
 
 use crate::behaviour::{Behaviours, StripeAlignment};
 use crate::block::limits::QueueLimits;
+use crate::buffer::Driver;
 use crate::device::sim::Timing;
 use crate::fs::prealloc::Prealloc;
 use crate::geometry::Geometry;
@@ -74,6 +75,8 @@ pub struct StartFile {
     pub shared: bool,
     /// How much a write at EOF reserves.
     pub prealloc: Prealloc,
+    /// Who keeps its blocks in buffers; none: iomap.
+    pub driver: Option<Driver>,
 }
 
 impl StartFile {

@@ -98,7 +98,10 @@ fn run_and_look<S: Sink, T>(
     }
     for file in &scenario.files {
         let provider = start_file(geometry, file, sim.store_mut(), scenario.partition);
-        engine.open(file.size, provider);
+        match file.driver {
+            None => engine.open(file.size, provider),
+            Some(driver) => engine.open_buffered(file.size, provider, driver),
+        };
     }
     let mut results = Vec::with_capacity(scenario.ops.len());
     if let Some(free) = scenario.free_blocks {
