@@ -247,6 +247,16 @@ switch! {
 }
 
 switch! {
+    /// How a buffered write to a block device goes.
+    BdevWrite {
+        /// Page by page, as in `generic_perform_write` (before 6.6).
+        Generic = "generic",
+        /// Through iomap, whose mapping says that buffers keep the blocks (6.6).
+        Iomap = "iomap",
+    }
+}
+
+switch! {
     /// Whether a write looks, once it has the folio, if its mapping still says the truth.
     MappingCheck {
         /// It does not: what was unwritten when it was asked is zeroed, whatever was written there
@@ -258,12 +268,32 @@ switch! {
 }
 
 switch! {
+    /// How large the folios of files are that keep their blocks in buffers.
+    BufferFolios {
+        /// Pages (before 6.16).
+        Smallest = "smallest",
+        /// As large as those of iomap, for block devices and ext4.
+        Large = "large",
+    }
+}
+
+switch! {
     /// Whether readers that add or fill folios keep out who frees the blocks behind them.
     InvalidateLock {
         /// Nobody takes the lock: no kernel does that; it shows what the lock is for.
         Off = "off",
         /// Readers share it, truncate and fallocate have it alone.
         On = "on",
+    }
+}
+
+switch! {
+    /// Which request mq-deadline sends next where no deadline has passed.
+    DeadlineNext {
+        /// The one behind the last, as it was known when that was sent (before 6.5).
+        Latter = "latter",
+        /// The first at or behind the place of the last.
+        Position = "position",
     }
 }
 
@@ -325,6 +355,9 @@ behaviours! {
     direct_reads: DirectReads,
     mapping_check: MappingCheck,
     invalidate_lock: InvalidateLock,
+    bdev_write: BdevWrite,
+    buffer_folios: BufferFolios,
+    deadline_next: DeadlineNext,
 }
 
 /// How a profile is known.
@@ -378,6 +411,9 @@ const LINUX_5_15: Behaviours = Behaviours {
     direct_reads: DirectReads::Plain,
     mapping_check: MappingCheck::None,
     invalidate_lock: InvalidateLock::On,
+    bdev_write: BdevWrite::Generic,
+    buffer_folios: BufferFolios::Smallest,
+    deadline_next: DeadlineNext::Latter,
 };
 /// Of kernels before iomap: what the switches say, and no more.
 const LINUX_3_15: Behaviours =
@@ -388,6 +424,8 @@ const LINUX_6_6: Behaviours = Behaviours {
     dirty_tracking: DirtyTracking::PerBlock,
     write_chunk: WriteChunk::MaxOrder,
     mapping_check: MappingCheck::Cookie,
+    bdev_write: BdevWrite::Iomap,
+    deadline_next: DeadlineNext::Position,
     ..LINUX_5_15
 };
 const LINUX_6_12: Behaviours = Behaviours {
@@ -405,6 +443,7 @@ const LINUX_6_18: Behaviours = Behaviours {
     zero_flush: ZeroFlush::AfterFirstBlock,
     folio_split: FolioSplit::NonUniform,
     direct_reads: DirectReads::Sync,
+    buffer_folios: BufferFolios::Large,
     ..LINUX_6_12
 };
 const LINUX_7_3: Behaviours = Behaviours {

@@ -80,6 +80,8 @@ counters! {
     DirectCollisions = "dio_collisions",
     /// Direct writes that went through the cache, as it could not be dropped or blocks were missing.
     DirectFallbacks = "dio_fallbacks",
+    /// Buffers that were looked at one by one.
+    BufferVisits = "buffer_visits",
 }
 
 /// The value of every counter.

@@ -7,6 +7,8 @@
 //! any order; [`Engine::handle_time`] moves the clock and never moves it back. One mutation, then
 //! drain: after each report poll again. [`drive`] does all this for a host that can wait.
 
+use crate::block::queue::Scheduler;
+use crate::buffer::Driver;
 use crate::counters::Counters;
 use crate::dirty::DirtyConfig;
 use crate::errno::Errno;
@@ -132,10 +134,21 @@ impl<E: Env> Engine<E> {
     pub fn open(&self, size: Pos, provider: Provider) -> FileId {
         self.world.borrow_mut().open(size, provider, false)
     }
+    /// The same for a file that keeps its blocks in buffers, as `driver` does.
+    pub fn open_buffered(&self, size: Pos, provider: Provider, driver: Driver) -> FileId {
+        let mut world = self.world.borrow_mut();
+        let file = world.open(size, provider, false);
+        world.set_driver(file, Some(driver));
+        file
+    }
     /// Opens a file of the host that stands for the device of this file: bios may leave it as long
     /// as its last block, and it is set to `i_size` before each flush.
     pub fn open_target(&self, size: Pos, provider: Provider) -> FileId {
         self.world.borrow_mut().open(size, provider, true)
+    }
+    /// Who decides in which order a plug's requests reach the device.
+    pub fn set_scheduler(&self, scheduler: Scheduler) {
+        self.world.borrow_mut().queue.scheduler = scheduler;
     }
     /// Opens a file anew: nothing is known any more of how it was read.
     pub fn reopen(&self, file: FileId) {

@@ -8,6 +8,7 @@
 pub mod behaviour;
 pub mod bits;
 pub mod block;
+pub mod buffer;
 pub mod cache;
 pub mod check;
 pub mod counters;

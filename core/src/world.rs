@@ -8,6 +8,7 @@ use crate::block::bio::{Bio, BioEnd, BioState};
 use crate::block::limits::QueueLimits;
 use crate::block::queue::Queue;
 use crate::block::request::Request;
+use crate::buffer::{BufferIo, Driver};
 use crate::cache::folio::{Folio, FolioFlags, NO_IFS, Slab};
 use crate::cache::frame_alloc::{FrameAllocator, FramePolicy};
 use crate::cache::ifs::{Half, Ifs};
@@ -126,6 +127,8 @@ pub struct Inode {
     pub(crate) unevictable: bool,
     /// The inode lock and the invalidate lock, by [`crate::locks::Lock`].
     pub(crate) locks: [RwSem; 2],
+    /// Who keeps its blocks in buffers; none: iomap.
+    pub(crate) driver: Option<Driver>,
 }
 
 /// Why a bio exists: decides what its completion does.
@@ -139,6 +142,15 @@ pub(crate) enum Purpose {
     Ioend,
     /// A piece of the direct read or write that this operation is.
     Direct(OpId),
+    /// Carries buffers.
+    Buffer(BufferIo),
+}
+
+impl Purpose {
+    /// Whether a task waits for this bio by itself, and takes its result.
+    pub(crate) const fn is_waited_for(self) -> bool {
+        matches!(self, Self::SyncRead | Self::Buffer(BufferIo::Begin))
+    }
 }
 
 /// A bio with what the engine knows of it.
@@ -497,6 +509,7 @@ impl<E: Env> World<E> {
             shadows: Shadows::new(),
             unevictable: false,
             locks: Default::default(),
+            driver: None,
         });
         self.note(DeltaKind::FileOpen, id.get(), 0, 0, 1);
         self.set_size(id, size);

@@ -62,8 +62,18 @@ const NOBODY: Stop =
     Stop { task: TaskId::new(99), point: StopPoint::AfterCopy, at: None, passes: 0 };
 
 fn cases() -> impl Strategy<Value = (usize, usize, Kind, Vec<common::Op>)> {
-    let kinds =
-        [Kind::Extents, Kind::BlockDev, Kind::Shared, Kind::Queued, Kind::Stuffed, Kind::Indirect];
+    let kinds = [
+        Kind::Extents,
+        Kind::BlockDev,
+        Kind::Shared,
+        Kind::Queued,
+        Kind::Stuffed,
+        Kind::Indirect,
+        Kind::DeviceBuffers,
+        Kind::Ext2,
+        Kind::Ext4,
+        Kind::Ext4Delayed,
+    ];
     let kind = prop::sample::select(kinds.to_vec());
     (0usize..5, 0usize..10, kind).prop_flat_map(|(at, with, kind)| {
         scripts(limit_of(at), 12).prop_map(move |script| (at, with, kind, script))

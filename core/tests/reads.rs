@@ -12,7 +12,7 @@ use folioscope_core::engine::{Engine, ReadFlags, drive};
 use folioscope_core::frames::{Discard, HeapFrames};
 use folioscope_core::fs::blockdev::BlockDev;
 use folioscope_core::fs::scripted::{Answer, Scripted};
-use folioscope_core::fs::{Provider, SpaceAllocator};
+use folioscope_core::fs::{Metadata, Provider, SpaceAllocator};
 use folioscope_core::geometry::Geometry;
 use folioscope_core::iomap::{Iomap, MapType, Mapping};
 use folioscope_core::ops::readahead::ReadaheadLimits;
@@ -89,9 +89,10 @@ fn readahead_windows_and_orders_are_those_that_each_kernel_was_seen_to_use() {
 fn sectors(submission: ReadSubmission) -> Vec<u64> {
     let behaviours = Behaviours { read_submission: submission, ..Behaviours::default() };
     let (engine, geometry) = engine(behaviours, 0);
+    let one = |n: &u64| Metadata { addr: DevAddr::new(n * 512), len: PAGE, meta: true };
     let piece = |pos: u64, sector: u64, metadata: &[u64]| Answer {
         intent: None,
-        metadata: metadata.iter().map(|n| (DevAddr::new(n * 512), PAGE)).collect::<VecDeque<_>>(),
+        metadata: metadata.iter().map(one).collect::<VecDeque<_>>(),
         mapping: Mapping {
             iomap: Iomap::plain(
                 FileRange::between(Pos::new(pos), Pos::new(pos + 8192)),

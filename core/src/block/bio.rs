@@ -76,11 +76,19 @@ pub enum BioEnd {
     MappingEnds,
     /// A stripe of the device ends there, of which parts are expensive.
     Stripe,
+    /// It carries one buffer.
+    OneBuffer,
+    /// Mapping the block behind it takes a read.
+    BlockBoundary,
+    /// What follows in its folio is a hole.
+    HoleFollows,
+    /// The next folio cannot be taken as a whole.
+    Confused,
 }
 
 impl BioEnd {
     /// Every reason, in the order of its code.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 16] = [
         Self::Open,
         Self::LastRange,
         Self::FileGap,
@@ -93,6 +101,10 @@ impl BioEnd {
         Self::SyncRead,
         Self::MappingEnds,
         Self::Stripe,
+        Self::OneBuffer,
+        Self::BlockBoundary,
+        Self::HoleFollows,
+        Self::Confused,
     ];
     /// The code used in deltas.
     pub fn code(self) -> u64 {
@@ -117,6 +129,10 @@ impl BioEnd {
             Self::SyncRead => "ends: read and wait",
             Self::MappingEnds => "ends: its mapping ends",
             Self::Stripe => "ends: the stripe ends",
+            Self::OneBuffer => "ends: one buffer",
+            Self::BlockBoundary => "ends: block boundary",
+            Self::HoleFollows => "ends: hole follows",
+            Self::Confused => "ends: next by blocks",
         }
     }
 }

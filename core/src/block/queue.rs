@@ -1,13 +1,14 @@
 //! The request queue between bios and the device: a task's plug, merging into its last request, and
 //! the order in which requests leave it (`blk_mq_submit_bio`, `blk_flush_plug`).
 //!
-//! One device, no scheduler. A bio that is larger than the limits comes in parts (`split`).
+//! One device; a scheduler where the host sets one. A bio that is larger than the limits comes in
+//! parts (`split`).
 
-use super::bio::Bio;
+use super::bio::{Bio, BioOp};
 use super::limits::QueueLimits;
 use super::request::{Part, Request, RequestEntry, RequestState};
 use super::submit::request_word;
-use crate::behaviour::PlugOrder;
+use crate::behaviour::{DeadlineNext, PlugOrder};
 use crate::check::invariants::{REQUEST_COVERS, REQUEST_FITS};
 use crate::check::mutant::Mutant;
 use crate::counters::Counter;
@@ -25,6 +26,16 @@ const MAX_PLUGGED: usize = 32;
 /// A plug whose last request is as long as this takes no other (`BLK_PLUG_FLUSH_SIZE`).
 const LONG_REQUEST: Bytes = Bytes::kib(128);
 
+/// Who decides which request a device gets next.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Scheduler {
+    /// Nobody: they are issued as they come.
+    #[default]
+    None,
+    /// By place, from the last one on; at the end of the device the oldest is next.
+    MqDeadline,
+}
+
 /// Requests that a task holds back (`struct blk_plug`).
 #[derive(Clone, Debug)]
 struct Plug {
@@ -38,6 +49,9 @@ pub(crate) struct Queue {
     pub(crate) requests: OrderedMap<RequestId, RequestEntry>,
     plugs: Vec<Plug>,
     next: u32,
+    pub(crate) scheduler: Scheduler,
+    /// Where the last request began that the scheduler sent, reads and writes apart.
+    sent_at: [DevAddr; 2],
 }
 
 impl Queue {
@@ -78,7 +92,11 @@ impl<E: Env> World<E> {
         }
         let request = self.new_request(bio, part, limits);
         let task = self.caller.task;
-        let Some(plug) = self.queue.plug_of(task) else { return self.issue(request) };
+        let Some(plug) = self.queue.plug_of(task) else {
+            let way = usize::from(bio.head.op == BioOp::Write);
+            self.queue.sent_at[way] = bio.addr;
+            return self.issue(request);
+        };
         let (held, last) = (plug.held.len(), plug.held.last().copied());
         let long = last.is_some_and(|last| self.queue.requests[&last].len >= LONG_REQUEST);
         if held >= MAX_PLUGGED || long {
@@ -179,6 +197,10 @@ impl<E: Env> World<E> {
             return;
         }
         self.step(rule, [held.len() as u64, 0, 0, 0]);
+        if self.queue.scheduler == Scheduler::MqDeadline {
+            self.dispatch(held);
+            return;
+        }
         if rule != Rule::UnpluggedToSleep {
             if self.behaviours().plug_order == PlugOrder::Lifo {
                 held.reverse();
@@ -214,6 +236,46 @@ impl<E: Env> World<E> {
         let pos = bios.first().map_or(Pos::ZERO, |bio| bio.pos);
         self.require(covers, REQUEST_COVERS, pos);
         self.require(fits, REQUEST_FITS, pos);
+    }
+    /// Hands requests to the scheduler, in the order of their plug, and sends them on in its own.
+    fn dispatch(&mut self, mut waiting: Vec<RequestId>) {
+        for id in &waiting {
+            self.set_request_state(*id, RequestState::Inserted);
+            self.step(Rule::RequestInserted, [u64::from(id.get()), 0, 0, 0]);
+        }
+        let mut latter = None;
+        while !waiting.is_empty() {
+            let at = self.next_to_send(&waiting, latter);
+            let id = waiting.remove(at);
+            let entry = &self.queue.requests[&id];
+            let (addr, way) = (entry.addr, usize::from(entry.head.op == BioOp::Write));
+            let behind = waiting.iter().copied().filter(|other| {
+                let other = &self.queue.requests[other];
+                other.head.op == entry.head.op && other.addr > addr
+            });
+            latter = behind.min_by_key(|other| self.queue.requests[other].addr);
+            let last = core::mem::replace(&mut self.queue.sent_at[way], addr);
+            self.step(Rule::ScheduledNext, [u64::from(id.get()), last.get(), 0, 0]);
+            self.issue(id);
+        }
+    }
+    /// Which of the waiting requests is sent next (`dd_dispatch_request`): in the direction of the
+    /// oldest, the one behind the last; behind which none waits, the oldest.
+    fn next_to_send(&self, waiting: &[RequestId], latter: Option<RequestId>) -> usize {
+        let op = self.queue.requests[&waiting[0]].head.op;
+        let from = self.queue.sent_at[usize::from(op == BioOp::Write)];
+        let behind = |id: &&RequestId| {
+            let entry = &self.queue.requests[*id];
+            entry.head.op == op && entry.addr >= from
+        };
+        let next = match self.behaviours().deadline_next {
+            DeadlineNext::Latter => latter,
+            DeadlineNext::Position => {
+                let behind = waiting.iter().filter(behind);
+                behind.min_by_key(|id| self.queue.requests[*id].addr).copied()
+            }
+        };
+        waiting.iter().position(|id| Some(*id) == next).unwrap_or(0)
     }
     fn issue(&mut self, id: RequestId) {
         self.set_request_state(id, RequestState::Issued);

@@ -280,6 +280,7 @@ impl<E: Env> World<E> {
         let (purpose, deferred) = (entry.purpose, entry.deferred);
         let segs = entry.bio.segs.clone();
         let (len, op, task) = (entry.bio.len, entry.bio.head.op, entry.bio.task);
+        let unwritten = entry.bio.head.unwritten;
         self.caller.task = task;
         if result.is_ok() {
             let counter = match op {
@@ -313,9 +314,10 @@ impl<E: Env> World<E> {
                 self.ioend_ended(id, deferred);
                 return;
             }
+            Purpose::Buffer(io) => self.buffer_bio_ended(io, &segs, unwritten, result),
         }
         // A trace keeps it until its task goes on; a waiting reader takes it itself.
-        if !E::Sink::ON && purpose != Purpose::SyncRead {
+        if !E::Sink::ON && !purpose.is_waited_for() {
             self.bios.remove(&id);
         }
     }

@@ -7,6 +7,7 @@
 //! written though nobody had changed them.
 
 use crate::bits::Bits;
+use crate::buffer::state::Ring;
 use crate::units::Bytes;
 
 /// Which bitmap.
@@ -40,6 +41,8 @@ pub struct Ifs {
     /// Writeback skipped the folio because it lay beyond EOF, and left the dirty bits. EOF may have
     /// moved past it since.
     pub skipped: bool,
+    /// What more its buffers say, where the file keeps its blocks in buffers.
+    pub ring: Option<Box<Ring>>,
 }
 
 impl Ifs {
@@ -55,6 +58,7 @@ impl Ifs {
             read_pending: Bytes::ZERO,
             write_pending: Bytes::ZERO,
             skipped: false,
+            ring: None,
         }
     }
     /// One bitmap.

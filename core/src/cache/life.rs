@@ -3,6 +3,8 @@
 use super::folio::{Folio, FolioFlags, NO_IFS};
 use super::ifs::{Half, Ifs};
 use super::mapping::Tag;
+use crate::behaviour::BufferFolios;
+use crate::buffer::Driver;
 use crate::counters::Counter;
 use crate::errno::Errno;
 use crate::fault::{FaultEffect, FaultPoint};
@@ -55,6 +57,19 @@ impl<E: Env> World<E> {
         self.memory.bytes_mut(pfn, at, len)
     }
 
+    /// The largest folios of a file (`mapping_max_folio_order`): those of the world, or where
+    /// drivers of buffers have no large ones, pages.
+    pub(crate) fn largest_order(&self, file: FileId) -> Order {
+        let geometry = self.geometry();
+        let small = match self.driver(file) {
+            None => false,
+            Some(Driver::Ext2) => true,
+            Some(Driver::BlockDevice | Driver::Ext4) => {
+                self.behaviours().buffer_folios == BufferFolios::Smallest
+            }
+        };
+        if small { geometry.min_order() } else { geometry.max_order() }
+    }
     /// The largest order that a new folio at `index` may have, no larger than `wanted`: index
     /// alignment, the limits of the mapping, and cached neighbours (`__filemap_get_folio`).
     pub(crate) fn order_that_fits(&self, file: FileId, index: PageIndex, wanted: Order) -> Order {
@@ -62,7 +77,7 @@ impl<E: Env> World<E> {
         let aligned = Geometry::order_of_alignment(index);
         let mut order = wanted
             .max(geometry.min_order())
-            .min(geometry.max_order())
+            .min(self.largest_order(file))
             .min(aligned.max(geometry.min_order()));
         while order > geometry.min_order() && self.file(file).mapping.occupied(index, order) {
             order = order.smaller().expect("above the smallest order");
@@ -163,12 +178,14 @@ impl<E: Env> World<E> {
     pub(crate) fn free_state(&mut self, id: FolioId) {
         let Some(state) = self.state(id) else { return };
         let (reading, writing) = (state.read_pending, state.write_pending);
-        let all = state.uptodate.all();
+        let (all, buffers) = (state.uptodate.all(), state.ring.is_some());
         let pos = self.folio_pos(id);
         let uptodate = self.has(id, FolioFlags::UPTODATE);
         self.require(reading.is_zero(), 1, pos);
         self.require(writing.is_zero(), 2, pos);
-        self.require(all == uptodate, 3, pos);
+        // Buffers and folio differ after a write error, and behind EOF.
+        self.require(all == uptodate || buffers, 3, pos);
+        self.forget_buffers(id);
         let blocks = self.folio_blocks(id);
         for half in [Half::Uptodate, Half::Dirty, Half::Asked, Half::Waste] {
             self.set_blocks(id, half, (0, blocks), false);

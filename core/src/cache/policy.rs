@@ -31,7 +31,7 @@ impl<E: Env> World<E> {
     ) -> (PageIndex, Order) {
         let geometry = self.geometry();
         let least = geometry.min_order();
-        let mut order = wanted.max(least).min(geometry.max_order());
+        let mut order = wanted.max(least).min(self.largest_order(file));
         loop {
             let start = Geometry::align_index(index, order);
             let beyond = limit.is_some_and(|limit| start + order.pages() > limit);
@@ -72,6 +72,10 @@ impl<E: Env> World<E> {
             return false;
         }
         let Ok(id) = self.add_folio(file, index, order, Insert::Write) else { return false };
+        let buffers = self.driver(file).is_some();
+        if buffers {
+            self.ensure_buffers(id);
+        }
         self.ensure_state(id);
         let whole = self.folio_size(id);
         let len = whole.get().min(bytes.len() as u64) as usize;
@@ -80,7 +84,7 @@ impl<E: Env> World<E> {
         for (block, (uptodate, dirty)) in bits.iter().enumerate() {
             let range = (block as u32, block as u32 + 1);
             self.set_blocks(id, Half::Uptodate, range, *uptodate);
-            self.set_blocks(id, Half::Dirty, range, *dirty && self.tracks_blocks());
+            self.set_blocks(id, Half::Dirty, range, *dirty && (buffers || self.tracks_blocks()));
             self.set_blocks(id, Half::Asked, range, *dirty);
         }
         if bits.iter().all(|bit| bit.0) {

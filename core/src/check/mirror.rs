@@ -1,6 +1,8 @@
 //! The engine's own state as a [`Model`], to be compared with the one that its trace describes.
 
 use crate::block::submit::{request_word, seg_word};
+use crate::buffer::Driver;
+use crate::buffer::state::{BufferBit, addr_word};
 use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
 use crate::frames::FrameStore;
@@ -55,6 +57,7 @@ impl<E: Env> World<E> {
             out.put(DeltaKind::FileDiskSize, id, 0, inode.disk_size.get());
             out.put(DeltaKind::FileDirect, id, 0, u64::from(inode.direct));
             out.put(DeltaKind::ZonePointer, id, 0, inode.provider.zone_pointer().get());
+            out.put(DeltaKind::FileDriver, id, 0, inode.driver.map_or(0, Driver::code));
             for (fork, extent) in inode.provider.forks(self.geometry()) {
                 for (kind, block, word) in extent_words(self.geometry(), fork, &extent) {
                     out.put(kind, id, block, word);
@@ -83,6 +86,17 @@ impl<E: Env> World<E> {
             let bits = state.half(half);
             for at in 0..bits.words() {
                 out.put(kind_of(half), id.get(), at as u32, bits.word(at));
+            }
+        }
+        if let Some(ring) = &state.ring {
+            for bit in BufferBit::ALL {
+                let bits = ring.bits(bit);
+                for at in 0..bits.words() {
+                    out.put(bit.kind(), id.get(), at as u32, bits.word(at));
+                }
+            }
+            for at in 0..state.uptodate.len() {
+                out.put(DeltaKind::BufferAddr, id.get(), at, addr_word(ring.addr(at)));
             }
         }
         out.put(DeltaKind::FolioReadPending, id.get(), 0, state.read_pending.get());

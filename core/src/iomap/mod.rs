@@ -59,6 +59,8 @@ pub struct Iomap {
     pub boundary: bool,
     /// The file system must read a block of its own before it can map what lies behind.
     pub reads_next: bool,
+    /// Its blocks are kept in buffers: a write begins and ends with them (`IOMAP_F_BUFFER_HEAD`).
+    pub buffer_head: bool,
     /// Changes with every change of the extent list: a mapping with an old one is stale.
     pub cookie: u64,
 }
@@ -72,7 +74,8 @@ impl Iomap {
         cookie: u64,
     ) -> Self {
         let (new, shared, boundary, reads_next) = (false, false, false, false);
-        Self { range, kind, addr, new, shared, boundary, reads_next, cookie }
+        let buffer_head = false;
+        Self { range, kind, addr, new, shared, boundary, reads_next, buffer_head, cookie }
     }
     /// The part of the mapping that lies in `range`.
     #[must_use]

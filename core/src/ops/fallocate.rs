@@ -85,7 +85,12 @@ async fn reshape<E: Env>(
     mode: FallocMode,
     range: FileRange,
 ) -> Result<(), Errno> {
-    let manner = cx.with(|world| world.file(file).provider.manner()).ok_or(Errno::Inval)?;
+    // Files that keep their blocks in buffers cannot do it yet.
+    let manner = |world: &mut World<E>| {
+        let inode = world.file(file);
+        inode.provider.manner().filter(|_| inode.driver.is_none())
+    };
+    let manner = cx.with(manner).ok_or(Errno::Inval)?;
     if range.is_empty() {
         return Err(Errno::Inval);
     }

@@ -56,6 +56,10 @@ pub(crate) async fn read_batch<E: Env>(
     folios: &[FolioId],
     readahead: bool,
 ) -> bool {
+    if cx.with(|world| world.driver(file).is_some()) {
+        crate::buffer::read::read_batch(cx, file, folios, readahead).await;
+        return false;
+    }
     let started = cx.with(|world| world.start_filling(file, folios, readahead));
     let Some((mut fill, mut at, end)) = started else { return false };
     let mut refused = false;

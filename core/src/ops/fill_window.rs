@@ -155,13 +155,14 @@ impl<E: Env> World<E> {
         let last = self.last_page(file).filter(|_| !window.size.is_zero());
         let Some(last) = last else { return (Vec::new(), None) };
         let small = rules != ReadaheadRules::WindowOrder && window.size < SMALLEST_LARGE;
-        if geometry.max_order() == Order::ZERO || small {
+        let largest = self.largest_order(file);
+        if largest == Order::ZERO || small {
             self.window(file).order = Order::ZERO;
             return (Vec::new(), Some((window.start, window.size, window.lookahead)));
         }
         let limit = PageIndex::new(last.get().min((window.start + window.size).get() - 1));
         let by_size = Order::new(window.size.get().ilog2() as u8);
-        let order = window.order.min(geometry.max_order()).min(by_size).max(geometry.min_order());
+        let order = window.order.min(largest).min(by_size).max(geometry.min_order());
         self.window(file).order = order;
         let mark = (window.start + window.size).get().saturating_sub(window.lookahead.get());
         let mut index = Geometry::align_index(window.start, geometry.min_order());

@@ -2,6 +2,7 @@
 //! it must read to answer, such as an indirect block, is read and waited for first.
 
 use crate::block::bio::{BioEnd, BioHead};
+use crate::buffer::Driver;
 use crate::cache::folio::FolioFlags;
 use crate::check::mutant::Mutant;
 use crate::counters::Counter;
@@ -22,16 +23,23 @@ pub(super) async fn begin<E: Env>(
     intent: Intent,
     nowait: bool,
 ) -> Result<Mapping, Errno> {
-    let ask = |world: &mut World<E>| match world.file(file).provider.metadata_for(range, intent) {
-        Some(metadata) => Err(metadata),
-        None => Ok(world.begin(file, range, intent)),
-    };
-    loop {
-        let metadata = match cx.with(ask) {
-            Ok(got) => return got,
-            Err(_) if nowait => return Err(Errno::Again),
-            Err(metadata) => metadata,
-        };
+    read_what_maps(cx, file, range, intent, nowait).await?;
+    cx.with(|world| world.begin(file, range, intent))
+}
+
+/// Reads the file system's own blocks that say where the start of `range` lies.
+pub(crate) async fn read_what_maps<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    range: FileRange,
+    intent: Intent,
+    nowait: bool,
+) -> Result<(), Errno> {
+    let next = |world: &mut World<E>| world.file(file).provider.metadata_for(range, intent);
+    while let Some(metadata) = cx.with(next) {
+        if nowait {
+            return Err(Errno::Again);
+        }
         let bio = cx.with(|world| world.read_metadata(file, &metadata));
         cx.wait(|world| world.take_sync_result(bio)).await?;
         cx.with(|world| {
@@ -39,6 +47,7 @@ pub(super) async fn begin<E: Env>(
             provider.metadata_known(range, intent, metadata.addr);
         });
     }
+    Ok(())
 }
 
 impl<E: Env> World<E> {
@@ -85,6 +94,22 @@ impl<E: Env> World<E> {
         range: FileRange,
         intent: Intent,
     ) -> Result<Mapping, Errno> {
+        let got = self.ask(file, range, intent);
+        if let Ok(mapping) = &got {
+            let map = &mapping.iomap;
+            let addr = map.addr.map_or(u64::MAX, DevAddr::get);
+            let args = [map.range.start().get(), map.range.len().get(), map.kind.code(), addr];
+            self.step(Rule::Mapped, args);
+        }
+        got
+    }
+    /// The same, without a step of its own.
+    pub(crate) fn ask(
+        &mut self,
+        file: FileId,
+        range: FileRange,
+        intent: Intent,
+    ) -> Result<Mapping, Errno> {
         self.count(Counter::BeginCalls, 1);
         let range = self.reservable(file, range, intent)?;
         self.look_for_space(false);
@@ -93,6 +118,7 @@ impl<E: Env> World<E> {
         let inode = &mut files[file.get() as usize];
         let eof = if behind { Pos::new(MAX_POS) } else { inode.size };
         let mut got = inode.provider.begin(range, intent, eof, &mut config.space);
+        let driver = inode.driver;
         self.note_extents(file);
         // Once, or whoever asks would ask for ever.
         if self.mutant(Mutant::OldMapping)
@@ -101,16 +127,20 @@ impl<E: Env> World<E> {
             mapping.iomap.cookie = mapping.iomap.cookie.wrapping_sub(1);
             self.mutant = None;
         }
-        if let Ok(mapping) = &got {
-            let map = &mapping.iomap;
-            let fresh = self.file(file).provider.is_valid(map);
+        if let Ok(mapping) = &mut got {
+            if driver == Some(Driver::BlockDevice) {
+                // A device's mapping begins with the sector asked for (`blkdev_iomap_begin`).
+                let start = Pos::new(range.start().get() & !(crate::units::SECTOR_SIZE - 1));
+                let rest = FileRange::between(start, mapping.iomap.range.end());
+                mapping.iomap = mapping.iomap.cut_to(rest);
+            }
+            mapping.iomap.buffer_head = driver.is_some();
+            let map = mapping.iomap;
+            let fresh = self.file(file).provider.is_valid(&map);
             self.require(fresh, 13, range.start());
             self.require(map.range.start() <= range.start(), 10, range.start());
             self.require(!map.range.is_empty(), 11, range.start());
             self.require(map.range.end() > range.start(), 12, range.start());
-            let addr = map.addr.map_or(u64::MAX, DevAddr::get);
-            let args = [map.range.start().get(), map.range.len().get(), map.kind.code(), addr];
-            self.step(Rule::Mapped, args);
         }
         got
     }

@@ -177,7 +177,12 @@ async fn make_writable<E: Env>(
             let pos = world.folio_pos(folio);
             world.require(whole, 18, pos);
         });
-        let result = reserve_folio(cx, file, folio).await;
+        let buffers = cx.with(|world| world.driver(file).is_some());
+        let result = if buffers {
+            crate::buffer::write::make_writable(cx, file, folio).await
+        } else {
+            reserve_folio(cx, file, folio).await
+        };
         return cx.with(|world| {
             if result.is_ok() {
                 world.dirty_mapped_folio(file, folio);
@@ -266,7 +271,11 @@ impl<E: Env> World<E> {
             MkwriteDirt::WholeFolio => self.folio_blocks(folio),
             MkwriteDirt::UpToEof => self.blocks_touched(Offset::ZERO, inside.len()).1,
         };
-        self.mark_blocks_dirty(folio, blocks);
+        if self.driver(file).is_some() {
+            self.dirty_all_buffers(folio);
+        } else {
+            self.mark_blocks_dirty(folio, blocks);
+        }
         self.step(Rule::MadeWritable, [inside.start().get(), inside.len().get(), 0, 0]);
         self.dirty_folio(folio);
     }
@@ -283,7 +292,9 @@ impl<E: Env> World<E> {
         let row = self.folios.at(folio);
         let (file, first, end) = (row.file(), row.index, row.end_index());
         let was_writable = self.file_mut(file).memory_map.protect(first, end);
-        if was_writable {
+        if was_writable && self.driver(file).is_some() {
+            self.dirty_all_buffers(folio);
+        } else if was_writable {
             let blocks = self.folio_blocks(folio);
             self.mark_blocks_dirty(folio, blocks);
         }

@@ -7,7 +7,7 @@ mod fill;
 mod fill_window;
 pub(crate) mod inline;
 mod invalidate;
-mod iter;
+pub(crate) mod iter;
 pub(crate) mod life;
 mod memory;
 pub mod mmap;

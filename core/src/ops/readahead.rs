@@ -270,7 +270,7 @@ impl<E: Env> World<E> {
         let old = *self.window(file);
         let (new, order) = match self.file(file).memory_map.advice {
             MemAdvice::Huge => {
-                let order = self.geometry().max_order();
+                let order = self.largest_order(file);
                 let size = order.pages();
                 let start = Geometry::align_index(index, order);
                 (Window { start, size: size + size, lookahead: size, ..old }, order)

@@ -31,7 +31,12 @@ pub(crate) async fn truncate<E: Env>(cx: &Cx<'_, E>, file: FileId, new: Pos) -> 
 /// Gives a file whose locks are held another size: what lies between the old and the new one reads
 /// as zero afterwards, and space behind the new one is free.
 pub(super) async fn resize<E: Env>(cx: &Cx<'_, E>, file: FileId, new: Pos) -> Result<(), Errno> {
-    let manner = cx.with(|world| world.file(file).provider.manner()).ok_or(Errno::Inval)?;
+    // Files that keep their blocks in buffers cannot do it yet.
+    let manner = |world: &mut World<E>| {
+        let inode = world.file(file);
+        inode.provider.manner().filter(|_| inode.driver.is_none())
+    };
+    let manner = cx.with(manner).ok_or(Errno::Inval)?;
     if new > cx.with(|world| world.geometry().max_file()) {
         return Err(Errno::FBig);
     }

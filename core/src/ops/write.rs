@@ -4,6 +4,8 @@ use super::write_round::{Progress, write_mapping};
 use super::{inline, iter, zero};
 use crate::behaviour::{DirtyTracking, FirstAccess, MappingCheck, WriteChunk};
 use crate::block::bio::{BioEnd, BioHead, BioState};
+use crate::buffer::Driver;
+use crate::buffer::write::block_write_begin;
 use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
 use crate::cache::life::Insert;
@@ -58,6 +60,7 @@ async fn write_locked<E: Env>(
         if range.is_empty() {
             return Err(Errno::FBig);
         }
+        let range = world.inside_device(file, range)?;
         let inode = world.file(file);
         let range = inode.provider.writable(range)?;
         Ok((range, inode.size, inode.provider.has_room(range.end())))
@@ -65,10 +68,11 @@ async fn write_locked<E: Env>(
     if !room {
         inline::unstuff(cx, file, range.end()).await?;
     }
+    let buffers = cx.with(|world| world.driver(file).is_some());
     if pos > size && flags.nowait {
         return Err(Errno::Again);
     }
-    if pos > size {
+    if pos > size && !buffers {
         cx.with(|world| world.step(Rule::GapZeroed, [size.get(), pos.get(), 0, 0]));
         zero::zero_range(cx, file, FileRange::between(size, pos)).await?;
     }
@@ -101,7 +105,10 @@ async fn write_part<E: Env>(
     source: &mut dyn UserSource,
 ) -> Result<Progress, Errno> {
     let rest = FileRange::between(*at, range.end());
-    let mapping = iter::begin(cx, file, rest, Intent::Write, flags.nowait).await?;
+    let mapping = match cx.with(|world| world.without_map(file, rest)) {
+        Some(mapping) => mapping,
+        None => iter::begin(cx, file, rest, Intent::Write, flags.nowait).await?,
+    };
     cx.reach(StopPoint::AfterBegin, |_| rest.intersect(mapping.iomap.range)).await;
     let mut walk = cx.with(|world| world.walk(&mapping, (file, range), *at, flags));
     let status = write_mapping(cx, &mut walk, source).await;
@@ -174,11 +181,21 @@ async fn begin<E: Env>(
 ) -> Result<Option<FolioId>, Errno> {
     let folio = get_folio(cx, file, pos, bytes, flags).await?;
     cx.reach(StopPoint::FolioLocked, |world| world.folio_range(folio)).await;
-    if !cx.with(|world| world.still_holds(file, &mapping.iomap)) {
+    // Buffers ask for each block by themselves.
+    let holds =
+        |world: &mut World<E>| mapping.iomap.buffer_head || world.still_holds(file, &mapping.iomap);
+    if !cx.with(holds) {
         cx.with(|world| world.unlock(folio));
         return Ok(None);
     }
-    match fill_edges(cx, mapping, folio, pos, (bytes, flags.nowait, keeps_all)).await {
+    let ready = if mapping.iomap.buffer_head {
+        let write = cx.with(|world| world.folio_range(folio));
+        let write = write.intersect(FileRange::between(pos, pos + bytes));
+        block_write_begin(cx, file, folio, write, flags.nowait).await
+    } else {
+        fill_edges(cx, mapping, folio, pos, (bytes, flags.nowait, keeps_all)).await
+    };
+    match ready {
         Ok(()) => Ok(Some(folio)),
         Err(errno) => {
             cx.with(|world| {
@@ -358,6 +375,24 @@ impl<E: Env> World<E> {
     pub(crate) fn read_head(&self, folio: FolioId) -> BioHead {
         BioHead::read(self.folios.at(folio).file())
     }
+    /// The part of a write that a block device takes: nothing lies behind its end
+    /// (`blkdev_write_iter`).
+    fn inside_device(&self, file: FileId, range: FileRange) -> Result<FileRange, Errno> {
+        if self.driver(file) != Some(Driver::BlockDevice) {
+            return Ok(range);
+        }
+        let inside = range.intersect(self.whole(file));
+        if inside.is_empty() { Err(Errno::NoSpc) } else { Ok(inside) }
+    }
+    /// A file whose writes do not ask for mappings: as if one covered all of the request
+    /// (`generic_perform_write`).
+    fn without_map(&self, file: FileId, range: FileRange) -> Option<Mapping> {
+        self.writes_without_maps(file).then(|| {
+            let map = crate::iomap::Iomap::plain(range, MapType::Mapped, None, 0);
+            let iomap = crate::iomap::Iomap { buffer_head: true, ..map };
+            Mapping { iomap, srcmap: None }
+        })
+    }
     pub(super) fn must_stay_stable(&self, folio: FolioId) -> bool {
         self.config.stable_writes && self.has(folio, FolioFlags::WRITEBACK)
     }
@@ -393,11 +428,14 @@ impl<E: Env> World<E> {
     pub(super) fn write_chunk(&self, file: FileId) -> Bytes {
         let geometry = self.geometry();
         let memory = self.has_memory_only(file);
+        if self.writes_without_maps(file) {
+            return self.generic_chunk(file);
+        }
         match self.behaviours().write_chunk {
             _ if memory => geometry.page_size(),
             WriteChunk::Page => geometry.folio_size(geometry.min_order()),
             WriteChunk::MaxOrder => geometry.huge_page_size().max(geometry.max_folio_size()),
-            WriteChunk::MappingMax => geometry.max_folio_size(),
+            WriteChunk::MappingMax => geometry.folio_size(self.largest_order(file)),
         }
     }
     fn create_folio(
@@ -408,6 +446,8 @@ impl<E: Env> World<E> {
     ) -> Result<FolioId, Errno> {
         let geometry = self.geometry();
         let wanted = match self.behaviours().write_chunk {
+            // It asks for no size.
+            _ if self.driver(file) == Some(Driver::Ext2) => Order::ZERO,
             _ if self.has_memory_only(file) => Order::ZERO,
             WriteChunk::Page => Order::ZERO,
             WriteChunk::MaxOrder | WriteChunk::MappingMax => geometry.order_floor(hint),

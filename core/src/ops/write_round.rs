@@ -172,7 +172,7 @@ impl<E: Env> World<E> {
     /// not move EOF away from older bytes.
     fn ready_folio(&self, file: FileId, at: Pos, flags: WriteFlags) -> Option<FolioId> {
         let inode = self.file(file);
-        if flags.nowait || inode.size < at {
+        if flags.nowait || inode.size < at || inode.driver.is_some() {
             return None;
         }
         let folio = inode.mapping.find(self.geometry().page_floor(at))?;
@@ -231,6 +231,9 @@ impl<E: Env> World<E> {
         if walk.mapping.iomap.kind == MapType::Inline {
             self.write_end_inline(walk.file, folio, offset, copied);
             return true;
+        }
+        if walk.mapping.iomap.buffer_head {
+            return self.buffer_write_end(folio, offset, part.len(), copied);
         }
         self.write_end(folio, offset, part.len(), copied)
     }

@@ -24,6 +24,7 @@ pub mod write;
 
 use crate::behaviour::{Behaviours, StripeAlignment};
 use crate::block::limits::QueueLimits;
+use crate::buffer::Driver;
 use crate::device::sim::Timing;
 use crate::dirty::DirtyConfig;
 use crate::engine::{ReadFlags, WriteFlags};
@@ -90,6 +91,8 @@ pub struct StartFile {
     pub shared: bool,
     /// How much a write at EOF reserves.
     pub prealloc: Prealloc,
+    /// Who keeps its blocks in buffers; none: iomap.
+    pub driver: Option<Driver>,
 }
 
 impl StartFile {

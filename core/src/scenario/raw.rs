@@ -103,6 +103,7 @@ pub(super) struct RawFile {
     pub(super) memory: bool,
     pub(super) fill: Option<Spanned<i64>>,
     pub(super) fs: Option<Spanned<String>>,
+    pub(super) path: Option<Spanned<String>>,
     pub(super) sector: Option<Spanned<i64>>,
     pub(super) extent: Vec<Spanned<RawExtent>>,
     pub(super) shares: Option<Spanned<String>>,
@@ -316,7 +317,8 @@ fn variant_of(span: Span, table: &DeTable<'_>) -> Result<RawVariant, Problem> {
 
 fn file_of(span: Span, table: &DeTable<'_>) -> Result<RawFile, Problem> {
     let known = [
-        "name", "size", "device", "memory", "fill", "fs", "sector", "extent", "shares", "prealloc",
+        "name", "size", "device", "memory", "fill", "fs", "path", "sector", "extent", "shares",
+        "prealloc",
     ];
     let fields = Fields::new(span, table, &known)?;
     Ok(RawFile {
@@ -326,6 +328,7 @@ fn file_of(span: Span, table: &DeTable<'_>) -> Result<RawFile, Problem> {
         memory: fields.may("memory", boolean)?.is_some_and(Spanned::into_inner),
         fill: fields.may("fill", integer)?,
         fs: fields.may("fs", string)?,
+        path: fields.may("path", string)?,
         sector: fields.may("sector", integer)?,
         extent: fields.list("extent", extent_of)?,
         shares: fields.may("shares", string)?,

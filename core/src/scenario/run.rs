@@ -154,7 +154,10 @@ impl<S: Sink> Simulation<S> {
         }
         for file in &scenario.files {
             let provider = start_file(geometry, file, sim.store_mut(), scenario.partition);
-            engine.open(file.size, provider);
+            match file.driver {
+                None => engine.open(file.size, provider),
+                Some(driver) => engine.open_buffered(file.size, provider, driver),
+            };
         }
         if let Some(free) = scenario.free_blocks {
             engine.limit_space(geometry.blocks_bytes(free));

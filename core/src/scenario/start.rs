@@ -4,6 +4,7 @@ use super::fields::{Problem, RawSize, Span, number};
 use super::file::size;
 use super::raw::{Raw, RawExtent, RawFile};
 use super::{FileSystem, MAX_FILE, MAX_FILES, StartExtent, StartFile};
+use crate::buffer::Driver;
 use crate::fs::extent_map::Extent;
 use crate::fs::indirect::Indirect;
 use crate::fs::prealloc::Prealloc;
@@ -93,8 +94,17 @@ pub(super) fn build_files(geometry: Geometry, raw: &Raw) -> Result<Vec<StartFile
             Some(all)
         };
         let prealloc = build_prealloc(file)?;
-        let mut start =
-            StartFile { name: name.clone(), size, fs, extents, fill, shared: false, prealloc };
+        let driver = build_path(file, fs)?;
+        let mut start = StartFile {
+            name: name.clone(),
+            size,
+            fs,
+            extents,
+            fill,
+            shared: false,
+            prealloc,
+            driver,
+        };
         if let Some(of) = &file.shares {
             share(&mut files, file, of, &mut start)?;
         }
@@ -131,6 +141,32 @@ fn build_fs(file: &RawFile) -> Result<FileSystem, Problem> {
         "ext2" => Ok(FileSystem::Ext2),
         other => Err((fs.span(), format!("no file system `{other}`: expected extents or ext2"))),
     }
+}
+
+/// Which way a file's blocks go between cache and device.
+fn build_path(file: &RawFile, fs: FileSystem) -> Result<Option<Driver>, Problem> {
+    let Some(path) = &file.path else { return Ok(None) };
+    let driver = match (path.get_ref().as_str(), fs) {
+        ("iomap", _) => return Ok(None),
+        (_, FileSystem::Memory) => Err("a file in memory has no blocks: leave out `path`"),
+        ("buffer_head", _) if file.device => Ok(Driver::BlockDevice),
+        ("buffer_head", FileSystem::Ext2) => Ok(Driver::Ext2),
+        ("buffer_head", FileSystem::Extents) => {
+            Err("extents are kept in buffers by the ext4 driver only: say `buffer_head_ext4`")
+        }
+        ("buffer_head_ext4", _) if file.device => {
+            Err("a device is not a file of ext4: say `buffer_head`")
+        }
+        ("buffer_head_ext4", _) if file.shares.is_some() || file.prealloc.is_some() => {
+            Err("ext4 shares nothing: leave out `shares` and `prealloc`")
+        }
+        ("buffer_head_ext4", _) => Ok(Driver::Ext4),
+        (other, _) => {
+            let known = "iomap, buffer_head or buffer_head_ext4";
+            return Err((path.span(), format!("no path `{other}`: expected {known}")));
+        }
+    };
+    driver.map(Some).map_err(|message| (path.span(), message.to_owned()))
 }
 
 pub(crate) fn start_extent(geometry: Geometry, at: BlockNo, extent: &Extent) -> StartExtent {

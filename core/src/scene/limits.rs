@@ -154,6 +154,16 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                 | DeltaKind::BioRequest
                 | DeltaKind::IoLock
                 | DeltaKind::InvalidateLock
+                | DeltaKind::BufferLocked
+                | DeltaKind::BufferMapped
+                | DeltaKind::BufferNew
+                | DeltaKind::BufferDelay
+                | DeltaKind::BufferUnwritten
+                | DeltaKind::BufferBoundary
+                | DeltaKind::BufferAsyncRead
+                | DeltaKind::BufferAsyncWrite
+                | DeltaKind::BufferAddr
+                | DeltaKind::FileDriver
                 | DeltaKind::Gauge
                 | DeltaKind::Shadow
                 | DeltaKind::FileDirect

@@ -136,6 +136,7 @@ impl World {
         let all = StartExtent { range: whole, state: MapType::Mapped, addr: FIRST };
         let mut file = StartFile {
             name: "file".to_owned(),
+            driver: None,
             size,
             fs: FileSystem::Extents,
             extents: Some(if whole.is_empty() { Vec::new() } else { vec![all] }),

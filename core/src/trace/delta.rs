@@ -124,6 +124,27 @@ kinds! {
     /// Bio: where its queue cut it for the `aux`th time: device byte, with the code of the
     /// reason in the bits below a sector; 0 = not so often.
     BioCut = 120, "bio.cut";
+    /// Folio: word `aux` of the buffers that are locked. This and the following are 0 throughout
+    /// for a folio without buffers.
+    BufferLocked = 110, "bh.locked";
+    /// Folio: word `aux` of the buffers whose place is known.
+    BufferMapped = 111, "bh.mapped";
+    /// Folio: word `aux` of the buffers that were just allocated.
+    BufferNew = 112, "bh.new";
+    /// Folio: word `aux` of the buffers that are promised, without a place.
+    BufferDelay = 113, "bh.delay";
+    /// Folio: word `aux` of the buffers that have a place where nothing was written.
+    BufferUnwritten = 114, "bh.unwritten";
+    /// Folio: word `aux` of the buffers behind which mapping takes a read.
+    BufferBoundary = 115, "bh.boundary";
+    /// Folio: word `aux` of the buffers that are part of the folio's read.
+    BufferAsyncRead = 116, "bh.async_read";
+    /// Folio: word `aux` of the buffers that are part of the folio's writeback.
+    BufferAsyncWrite = 117, "bh.async_write";
+    /// Folio: 1 + the device address of the block of buffer `aux`; 0 = not known.
+    BufferAddr = 118, "bh.addr";
+    /// File: code of the [`crate::buffer::Driver`] that keeps its blocks in buffers; 0 = iomap.
+    FileDriver = 119, "driver";
 }
 
 /// One change of one word of state.

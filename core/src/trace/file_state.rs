@@ -1,5 +1,6 @@
 //! A file as a trace describes it.
 
+use crate::buffer::Driver;
 use crate::iomap::MapType;
 use crate::locks::{Lock, LockUse};
 use crate::ordered::OrderedMap;
@@ -21,6 +22,7 @@ pub struct FileState {
     pub(super) shadows: ExtentWords,
     pub(super) direct: u64,
     pub(super) zone_pointer: u64,
+    pub(super) driver: u64,
     /// Who has to do with each lock: operation, and the word of how.
     pub(super) locks: [OrderedMap<u32, u64>; 2],
 }
@@ -52,6 +54,10 @@ impl FileState {
     /// Where the next write to its zone goes.
     pub const fn zone_pointer(&self) -> Pos {
         Pos::new(self.zone_pointer)
+    }
+    /// Who keeps its blocks in buffers; none: iomap.
+    pub fn driver(&self) -> Option<Driver> {
+        Driver::from_code(self.driver)
     }
     /// The extents, ascending: first block of the file, bytes, state, device address.
     pub fn extents(&self) -> impl Iterator<Item = (u32, Bytes, ExtentState, DevAddr)> {

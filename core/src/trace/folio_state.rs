@@ -1,5 +1,6 @@
 //! A cached folio as a trace describes it.
 
+use super::buffers::Buffers;
 use super::place::Place;
 use crate::bits::Bits;
 use crate::cache::folio::FolioFlags;
@@ -17,6 +18,7 @@ pub struct FolioState {
     pub(super) waste: Bits,
     pub(super) read_pending: u64,
     pub(super) write_pending: u64,
+    pub(super) buffers: Buffers,
 }
 
 impl FolioState {
@@ -32,6 +34,7 @@ impl FolioState {
             waste: bits,
             read_pending: 0,
             write_pending: 0,
+            buffers: Buffers::default(),
         }
     }
     /// The same folio with another size; only one without block state can have another.
@@ -90,6 +93,10 @@ impl FolioState {
     /// The dirty bit of block `at`, whatever the folio's own flag says.
     pub fn dirty_bit(&self, at: u32) -> bool {
         self.dirty.get(at)
+    }
+    /// Its buffers.
+    pub const fn buffers(&self) -> &Buffers {
+        &self.buffers
     }
     /// Whether block `at` is being written though nobody changed it.
     pub fn is_waste(&self, at: u32) -> bool {

@@ -3,6 +3,7 @@
 
 pub mod address;
 pub mod align;
+mod buffers;
 mod crc;
 pub mod delta;
 mod file_state;

@@ -3,6 +3,7 @@
 //! A viewer shows this and never the engine. `apply` checks every old value, so each replay is a
 //! test of the trace; applying an inverse takes a change back exactly.
 
+pub use super::buffers::Buffers;
 use super::delta::{ABSENT, Delta, DeltaKind};
 use super::file_state::ExtentWords;
 pub use super::file_state::{ExtentState, FileState};
@@ -14,6 +15,7 @@ pub use super::tally::{Tallies, Tally};
 use crate::bits::{Bits, WORD};
 use crate::block::bio::{BioEnd, BioHead, BioState};
 use crate::block::request::RequestState;
+use crate::buffer::Driver;
 use crate::counters::Counters;
 use crate::gauges::{Gauge, Gauges};
 use crate::geometry::Geometry;
@@ -120,6 +122,13 @@ impl Model {
         match delta.kind {
             DeltaKind::FileOpen => self.swap_file(delta, |file| &mut file.open),
             DeltaKind::FileSize => self.swap_file(delta, |file| &mut file.size),
+            DeltaKind::FileDriver => {
+                let known = delta.new == 0 || Driver::from_code(delta.new).is_some();
+                if !known {
+                    return Err(bad(delta));
+                }
+                self.swap_file(delta, |file| &mut file.driver)
+            }
             DeltaKind::FileDiskSize => self.swap_file(delta, |file| &mut file.disk_size),
             DeltaKind::FileDirect => self.swap_file(delta, |file| &mut file.direct),
             DeltaKind::ZonePointer => self.swap_file(delta, |file| &mut file.zone_pointer),
@@ -142,6 +151,15 @@ impl Model {
             DeltaKind::FolioDirty => self.swap_bits(delta, |folio| &mut folio.dirty),
             DeltaKind::FolioAsked => self.swap_bits(delta, |folio| &mut folio.asked),
             DeltaKind::FolioWaste => self.swap_bits(delta, |folio| &mut folio.waste),
+            DeltaKind::BufferLocked
+            | DeltaKind::BufferMapped
+            | DeltaKind::BufferNew
+            | DeltaKind::BufferDelay
+            | DeltaKind::BufferUnwritten
+            | DeltaKind::BufferBoundary
+            | DeltaKind::BufferAsyncRead
+            | DeltaKind::BufferAsyncWrite
+            | DeltaKind::BufferAddr => self.swap_buffer(delta),
             DeltaKind::BioHead => self.place_bio(delta),
             DeltaKind::BioAddr => self.swap_bio(delta, |bio| &mut bio.addr),
             DeltaKind::BioLen => self.swap_bio(delta, |bio| &mut bio.len),
@@ -277,6 +295,14 @@ impl Model {
         swap(&mut word, delta)?;
         bits.set_word(at, word);
         Ok(())
+    }
+
+    /// A word of the state of a folio's buffers.
+    fn swap_buffer(&mut self, delta: &Delta) -> Result<(), Mismatch> {
+        let folio = self.folios.get_mut(&delta.object).ok_or_else(|| bad(delta))?;
+        let blocks = folio.blocks();
+        let done = folio.buffers.swap(delta, blocks, |word| swap(word, delta));
+        done.unwrap_or_else(|| Err(bad(delta)))
     }
 
     fn place_bio(&mut self, delta: &Delta) -> Result<(), Mismatch> {

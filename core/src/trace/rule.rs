@@ -384,6 +384,52 @@ rules! {
     PartCompleted = 282, Function, "bio_chain_endio", "a part of bio {0} completes, parts left: {1}, error so far: {2}";
     /// Writeback ends a bio where a stripe of the device does.
     StripeClipped = 283, Function, "iomap_add_to_ioend", "{1b} at {0x} fit before the next stripe at sector {2s}: the other {3b} go on in a new bio";
+    /// A folio got buffers.
+    BuffersCreated = 250, Function, "create_empty_buffers", "{0} buffers for the folio: {1a} uptodate, {2a} dirty, as the folio itself";
+    /// The file system said where blocks lie.
+    BlocksFound = 251, Function, "get_block", "{2b} of {1b} asked for from {0x} lie at sector {3s}";
+    /// The same, up to a boundary.
+    BlocksBoundary = 252, Function, "get_block", "{2b} of {1b} asked for from {0x} lie at sector {3s}; mapping what follows takes a read (boundary)";
+    /// Blocks were allocated.
+    BlocksAllocated = 253, Function, "get_block", "{2b} from {0x} are new blocks at sector {3s}";
+    /// Blocks were promised.
+    BlocksReserved = 254, Function, "ext4_da_get_block_prep", "{2b} from {0x} are promised, without a place";
+    /// There are no blocks.
+    BlocksHole = 255, Function, "get_block", "nothing lies behind {2b} from {0x}: a hole";
+    /// What a write does not cover of a new block is zeroed.
+    NewBlockZeroed = 256, Function, "__block_write_begin_int", "{1b} at {0x} of a new block hold zeros: the write does not cover them";
+    /// A block is read before it is modified.
+    BufferReadFirst = 257, Function, "__block_write_begin_int", "the write covers the block at {0x} only in part: its {1b} are read first, from sector {2s}";
+    /// Buffers after a copy.
+    BuffersCommitted = 258, Function, "block_commit_write", "buffers {0} up to {1} become uptodate and dirty; {2} were looked at";
+    /// Folios are to be read.
+    BufferFoliosToRead = 259, Function, "mpage_readahead", "{0} pages are to be read through buffers, readahead: {1}";
+    /// A folio cannot be read as a whole.
+    ReadConfused = 260, Function, "do_mpage_readpage", "the folio at {0x} cannot be read in one piece: what there is is sent, and each block by itself";
+    /// A folio joins a read bio.
+    FolioJoinsRead = 261, Function, "do_mpage_readpage", "{1b} of the folio at {0x} join the read bio, sector {2s}";
+    /// The end of a folio is a hole.
+    FolioTailZeroed = 262, Function, "do_mpage_readpage", "{1b} at {0x} are a hole, or lie beyond EOF: zeroed";
+    /// A block is a hole.
+    BufferZeroed = 263, Function, "block_read_full_folio", "the block of {1b} at {0x} is a hole, or lies beyond EOF: zeroed";
+    /// Blocks of a folio are read.
+    BuffersToRead = 264, Function, "block_read_full_folio", "{1} buffers of the folio at {0x} are read, one bio each";
+    /// The read of one block ended.
+    BufferReadEnds = 265, Function, "end_buffer_async_read", "the block at {0x} is read; {1} other buffers looked at, one still under way: {2}";
+    /// Blocks of a folio are written.
+    BuffersToWrite = 266, Function, "block_write_full_folio", "{1} buffers of the folio at {0x} are dirty: writeback starts";
+    /// The write of a block ended.
+    BufferWriteEnds = 267, Function, "end_buffer_async_write", "blocks up to the one at {0x} are on the device; {1} buffers looked at, one still under way: {2}";
+    /// A buffer was locked.
+    FolioRedirtied = 268, Function, "folio_redirty_for_writepage", "a buffer of the folio at {0x} is locked and nobody may wait: the folio stays dirty";
+    /// A block joins a write bio.
+    BufferJoinsWrite = 269, Function, "io_submit_add_bh", "the block of {1b} at {0x} joins the bio, sector {2s}";
+    /// A folio joins a write bio.
+    FolioJoinsWrite = 270, Function, "__mpage_writepage", "{1b} of the folio at {0x} join the bio, sector {2s}";
+    /// A folio cannot be written as a whole.
+    WriteConfused = 271, Function, "__mpage_writepage", "the folio at {0x} cannot be written in one piece: what there is is sent, and each dirty buffer by itself";
+    /// Requests of a plug go to the scheduler.
+    ScheduledNext = 272, Function, "dd_dispatch_request", "mq-deadline sends request {0} next: the last one began at sector {1s}";
 }
 
 impl Rule {

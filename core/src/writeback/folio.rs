@@ -17,7 +17,7 @@ use crate::units::{BlockNo, Blocks, Bytes, FileId, FileRange, FolioId, Offset, P
 use crate::world::{Env, World};
 
 /// Where a folio ends for writeback.
-enum Eof {
+pub(crate) enum Eof {
     /// Wholly beyond EOF: skipped.
     Beyond,
     /// The part that counts ends here.
@@ -81,7 +81,7 @@ async fn write_runs<E: Env>(
 
 impl<E: Env> World<E> {
     /// A locked dirty folio is taken to be written; the bytes of the file that it holds.
-    fn take_folio(&mut self, id: FolioId) -> FileRange {
+    pub(crate) fn take_folio(&mut self, id: FolioId) -> FileRange {
         let whole = self.folio_range(id);
         self.require(self.has(id, FolioFlags::LOCKED), 20, whole.start());
         self.clear_dirty_for_io(id);
@@ -141,7 +141,7 @@ impl<E: Env> World<E> {
         mapping.set_tag(Tag::Dirty, index, false);
         mapping.set_tag(Tag::ToWrite, index, false);
     }
-    fn handle_eof(&mut self, id: FolioId) -> Eof {
+    pub(crate) fn handle_eof(&mut self, id: FolioId) -> Eof {
         let whole = self.folio_range(id);
         let size = self.file(self.folios.at(id).file()).size;
         if whole.end() <= size {
@@ -171,7 +171,7 @@ impl<E: Env> World<E> {
             self.set_blocks(id, Half::Dirty, blocks, self.tracks_blocks());
         }
     }
-    fn set_writeback(&mut self, id: FolioId) {
+    pub(crate) fn set_writeback(&mut self, id: FolioId) {
         let start = self.folio_pos(id);
         self.require(!self.has(id, FolioFlags::DIRTY), 21, start);
         self.require(!self.has(id, FolioFlags::WRITEBACK), 22, start);
@@ -224,7 +224,7 @@ impl<E: Env> World<E> {
         }
     }
     /// Keeps an error for the next fsync (`mapping_set_error`).
-    pub(super) fn record_error(&mut self, file: FileId, pos: Pos, errno: Errno) {
+    pub(crate) fn record_error(&mut self, file: FileId, pos: Pos, errno: Errno) {
         let inode = self.file_mut(file);
         // No space is one thing, all else another, and the worse of the two.
         if errno != Errno::NoSpc {

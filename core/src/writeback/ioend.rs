@@ -122,7 +122,11 @@ impl<E: Env> World<E> {
             self.step(Rule::Released, [range.start().get(), range.len().get(), 0, 0]);
         }
     }
-    fn map_for_writeback(&mut self, file: FileId, run: FileRange) -> Result<Iomap, Errno> {
+    pub(crate) fn map_for_writeback(
+        &mut self,
+        file: FileId,
+        run: FileRange,
+    ) -> Result<Iomap, Errno> {
         self.count(Counter::BeginCalls, 1);
         let fault = self.fault(FaultPoint::MapBlocks, file, run);
         if let Some((_, FaultEffect::Fails(errno))) = fault {
@@ -268,7 +272,7 @@ impl<E: Env> World<E> {
         }
     }
     /// Notes and counts what of a piece nobody had changed.
-    fn count_clean(&mut self, id: FolioId, piece: FileRange) {
+    pub(crate) fn count_clean(&mut self, id: FolioId, piece: FileRange) {
         let offset = Offset::ZERO + piece.start().since(self.folio_pos(id));
         let (first, stop) = self.blocks_touched(offset, piece.len());
         let asked = self.asked_bytes(id, first, stop);

@@ -1,20 +1,22 @@
 //! Writeback: from dirty folios to ioends and bios.
 
-mod folio;
+pub(crate) mod folio;
 mod ioend;
 pub mod merge;
 mod pending;
 mod stripe;
 
 use crate::block::bio::BioEnd;
+use crate::buffer::gather;
 use crate::cache::folio::FolioFlags;
 use crate::cache::mapping::Tag;
 use crate::engine::Cx;
 use crate::errno::Errno;
+use crate::iomap::Iomap;
 use crate::ops::write::lock_folio;
 use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
-use crate::units::{BioId, Bytes, FileId, FileRange, FolioId, PageIndex};
+use crate::units::{BioId, Bytes, FileId, FileRange, FolioId, PageIndex, Pos};
 use crate::world::{Env, World};
 use stripe::Stripe;
 
@@ -51,6 +53,17 @@ pub(crate) struct Ctx {
     pub(crate) queued: Vec<(BioId, BioEnd)>,
     /// Where ioends must end, if the device has stripes and this kernel looks at them here.
     stripe: Option<Stripe>,
+    /// The last mapping that gave promised blocks a place, and where the one begins that the open
+    /// bio was gathered by (buffers of ext4).
+    pub(crate) placed: Option<Iomap>,
+    pub(crate) gathered: Option<Pos>,
+}
+
+impl Ctx {
+    const fn new(walk: Walk, stripe: Option<Stripe>) -> Self {
+        let (open, placed, gathered) = (None, None, None);
+        Self { walk, open, folios: 0, queued: Vec::new(), stripe, placed, gathered }
+    }
 }
 
 /// Writes the dirty folios of a range in ascending order (`iomap_writepages` over
@@ -74,7 +87,9 @@ pub(crate) async fn write_some<E: Env>(
     });
     let mut goes_on = PageIndex::ZERO;
     let stripe = cx.with(|world| world.writeback_stripe());
-    let mut ctx = Ctx { walk, open: None, folios: 0, queued: Vec::new(), stripe };
+    let mut ctx = Ctx::new(walk, stripe);
+    let driver = cx.with(|world| world.driver(walk.file));
+    let plugged = driver.is_some() && cx.plug();
     let mut result = Ok(());
     while let Some(folio) =
         cx.with(|world| world.file(walk.file).mapping.next_tagged(tag, index, end))
@@ -90,7 +105,10 @@ pub(crate) async fn write_some<E: Env>(
         if !ready_to_write(cx, &walk, folio).await {
             continue;
         }
-        let one = folio::writeback_folio(cx, &mut ctx, folio).await;
+        let one = match driver {
+            None => folio::writeback_folio(cx, &mut ctx, folio).await,
+            Some(driver) => gather::write_folio(cx, &mut ctx, driver, folio).await,
+        };
         result = result.and(one);
         *budget -= pages;
         if walk.mode == SyncMode::None && (result.is_err() || *budget <= 0) {
@@ -99,8 +117,11 @@ pub(crate) async fn write_some<E: Env>(
         }
     }
     if let Some(open) = ctx.open.take() {
-        send_ioend(cx, open, BioEnd::LastRange, result).await;
+        // The folios of buffers stand by themselves: an error of another one is not theirs.
+        let ended = if driver.is_some() { Ok(()) } else { result };
+        send_ioend(cx, open, BioEnd::LastRange, ended).await;
     }
+    cx.unplug(plugged);
     cx.with(|world| {
         let inode = world.file_mut(walk.file);
         if cyclic {

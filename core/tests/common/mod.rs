@@ -6,6 +6,7 @@ pub mod events;
 
 use folioscope_core::behaviour::{Behaviours, DirtyTracking};
 use folioscope_core::block::limits::QueueLimits;
+use folioscope_core::buffer::Driver;
 use folioscope_core::cache::frame_alloc::FramePolicy;
 use folioscope_core::device::sim::{Sim, Timing, peek_bytes};
 use folioscope_core::engine::{Engine, ReadFlags, WriteFlags, drive};
@@ -57,10 +58,38 @@ pub enum Kind {
     /// Blocks behind arrays of pointers, some of which are there and not in memory; bios go through
     /// a request queue.
     Indirect,
+    /// A device whose blocks are kept in buffers, behind a request queue.
+    DeviceBuffers,
+    /// As `Indirect`, in the buffers of the ext2 driver.
+    Ext2,
+    /// As `Indirect`, in the buffers of the ext4 driver.
+    Ext4,
+    /// As `Extents`, in the buffers of the ext4 driver: with delayed allocation.
+    Ext4Delayed,
     /// As `Extents`, of a file system that writes nothing back to change sizes and extents.
     Generic,
 }
 
+impl Kind {
+    /// Who keeps the blocks in buffers.
+    const fn driver(self) -> Option<Driver> {
+        match self {
+            Self::DeviceBuffers => Some(Driver::BlockDevice),
+            Self::Ext2 => Some(Driver::Ext2),
+            Self::Ext4 | Self::Ext4Delayed => Some(Driver::Ext4),
+            Self::Extents
+            | Self::BlockDev
+            | Self::Stuffed
+            | Self::Shared
+            | Self::Queued
+            | Self::Indirect
+            | Self::Generic => None,
+        }
+    }
+}
+
+/// Bytes of a device of [`Kind::DeviceBuffers`].
+const DEVICE: usize = 1 << 16;
 /// Bytes that a file of [`Kind::Shared`] starts with.
 const SHARED: usize = 300;
 
@@ -72,6 +101,7 @@ pub struct Rig<S: Sink> {
     /// The file that shares its blocks, if one does.
     pub other: Option<FileId>,
     pub tracking: DirtyTracking,
+    at_start: Vec<u8>,
 }
 
 impl<S: Sink> Rig<S> {
@@ -92,15 +122,22 @@ impl<S: Sink> Rig<S> {
             frames: FramePolicy::Scattered,
             space: SpaceAllocator::new(DevAddr::new(1 << 20), None),
             readahead: ReadaheadLimits { window: Pages::new(4), io: Pages::new(8) },
-            queue: matches!(kind, Kind::Queued | Kind::Indirect).then_some(QueueLimits::USUAL),
+            queue: (matches!(kind, Kind::Queued | Kind::Indirect) || kind.driver().is_some())
+                .then_some(QueueLimits::USUAL),
             partition: Bytes::ZERO,
         };
         let engine = Engine::new(config, HeapFrames::new(geometry.page_size()), sink);
         let mut sim = Sim::new(timing);
         let mut size = Pos::ZERO;
         let provider = match kind {
-            Kind::Extents | Kind::Queued => Provider::Extents(Extents::new(geometry)),
-            Kind::Indirect => {
+            Kind::Extents | Kind::Queued | Kind::Ext4Delayed => {
+                Provider::Extents(Extents::new(geometry))
+            }
+            Kind::DeviceBuffers => {
+                size = Pos::new(DEVICE as u64);
+                Provider::BlockDev(BlockDev::new(Bytes::new(DEVICE as u64)))
+            }
+            Kind::Indirect | Kind::Ext2 | Kind::Ext4 => {
                 let mut fs = Indirect::new(geometry);
                 let block = geometry.block_size().get();
                 for (block_of_file, at) in [(12, 4096), (20, 8192), (20, 12288)] {
@@ -129,14 +166,19 @@ impl<S: Sink> Rig<S> {
                 Provider::Extents(fs)
             }
         };
-        let file = engine.open(size, provider.clone());
+        let file = match kind.driver() {
+            None => engine.open(size, provider.clone()),
+            Some(driver) => engine.open_buffered(size, provider.clone(), driver),
+        };
         let other = (kind == Kind::Shared).then(|| engine.open(size, provider));
         let tracking = behaviours.dirty_tracking;
-        Self { engine, sim, file, other, tracking }
+        let at_start =
+            if other.is_some() { vec![0x55; SHARED] } else { vec![0; size.get() as usize] };
+        Self { engine, sim, file, other, tracking, at_start }
     }
     /// The bytes that the file starts with.
     pub fn start(&self) -> Vec<u8> {
-        vec![0x55; if self.other.is_some() { SHARED } else { 0 }]
+        self.at_start.clone()
     }
     pub fn write(&mut self, pos: u64, len: u64, byte: u8, dsync: bool) -> u64 {
         let mut source = Fill { byte, len: Bytes::new(len) };

@@ -25,12 +25,16 @@ pub(super) enum Kind {
     GuestMembers,
     GuestRows,
     GuestRemaps,
+    GuestBlocks,
+    GuestRequests,
+    GuestMerges,
+    GuestSplits,
     /// A thing that a bug case expects.
     Bug(&'static str),
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 15] = [
+    pub(super) const ALL: [Self; 19] = [
         Self::Content,
         Self::IoendAdds,
         Self::Bios,
@@ -46,6 +50,10 @@ impl Kind {
         Self::GuestMembers,
         Self::GuestRows,
         Self::GuestRemaps,
+        Self::GuestBlocks,
+        Self::GuestRequests,
+        Self::GuestMerges,
+        Self::GuestSplits,
     ];
 
     /// The name in output and in the list of known differences.
@@ -66,6 +74,10 @@ impl Kind {
             Self::GuestMembers => "guest_member_sums",
             Self::GuestRows => "guest_rmw_rcw",
             Self::GuestRemaps => "guest_remaps",
+            Self::GuestBlocks => "guest_blocks",
+            Self::GuestRequests => "guest_requests",
+            Self::GuestMerges => "guest_merges",
+            Self::GuestSplits => "guest_splits",
             Self::Bug(name) => name,
         }
     }
@@ -86,6 +98,10 @@ impl Kind {
             | Self::GuestMembers
             | Self::GuestRows
             | Self::GuestRemaps
+            | Self::GuestBlocks
+            | Self::GuestRequests
+            | Self::GuestMerges
+            | Self::GuestSplits
             | Self::Bug(_) => &[],
         }
     }
@@ -204,6 +220,10 @@ fn settle(rows: &mut [Value], note: &Unstable, kind: Kind) {
         | Kind::GuestMembers
         | Kind::GuestRows
         | Kind::GuestRemaps
+        | Kind::GuestBlocks
+        | Kind::GuestRequests
+        | Kind::GuestMerges
+        | Kind::GuestSplits
         | Kind::Bug(_) => &[],
     };
     for field in &note.fields {
@@ -286,6 +306,10 @@ fn list(lists: &Lists, kind: Kind) -> &[Value] {
         | Kind::GuestMembers
         | Kind::GuestRows
         | Kind::GuestRemaps
+        | Kind::GuestBlocks
+        | Kind::GuestRequests
+        | Kind::GuestMerges
+        | Kind::GuestSplits
         | Kind::Bug(_) => &[],
     }
 }

@@ -47,6 +47,8 @@ pub(super) fn parse(text: &str) -> Result<Line, String> {
             rest
         }
         ["sync"] => &words[..],
+        // What happened on its own.
+        ["(before", ..] => return Ok(line),
         [first, ..] => {
             line.missing = Some(format!("the command {first}"));
             return Ok(line);

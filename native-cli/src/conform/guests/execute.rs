@@ -1,22 +1,27 @@
 //! Runs the operations of a case through the engine, with the mappings that the kernel had.
 
 use super::Stack;
+use super::buffers::{answered, ext4_allocations, extents_of, flushed_by_worker, indirect_answers};
 use super::command::Line;
-use super::format::{Common, GuestCase, GuestOp, MapText, Queue, name, text};
+use super::format::{Common, GuestCase, GuestOp, MapText, Queue, SchedulerName, name, text};
 use super::observe::{Lists, View, observe};
-use super::place::{WritebackMap, block, file_of, metadata};
+use super::place::{WritebackMap, file_of, metadata};
 use super::version;
 use crate::conform::execute::{MAX_ORDER, Traced, act, profile_of, range_of};
+use crate::conform::script::Act;
+use folioscope_core::block::limits::QueueLimits;
+use folioscope_core::block::queue::Scheduler;
 use folioscope_core::cache::frame_alloc::FramePolicy;
 use folioscope_core::device::sim::{Sim, Timing};
 use folioscope_core::engine::Engine;
 use folioscope_core::frames::HeapFrames;
 use folioscope_core::fs::blockdev::BlockDev;
 use folioscope_core::fs::scripted::{Answer, Scripted};
-use folioscope_core::fs::{Provider, SpaceAllocator};
+use folioscope_core::fs::{Metadata, Provider, SpaceAllocator};
 use folioscope_core::geometry::Geometry;
 use folioscope_core::iomap::{Iomap, MapType, Mapping};
 use folioscope_core::ops::readahead::ReadaheadLimits;
+use folioscope_core::ops::sync::RangeSync;
 use folioscope_core::scenario::size::parse_size;
 use folioscope_core::trace::model::Model;
 use folioscope_core::trace::timeline::Recording;
@@ -29,8 +34,6 @@ use std::collections::VecDeque;
 const PAGE: Bytes = Bytes::kib(4);
 /// The disks of the guests that were used raw.
 const DISK: Bytes = Bytes::kib(1 << 20);
-/// The first kernel whose block devices have large folios.
-const LARGE_BLOCK_DEVICE: (u32, u32) = (6, 15);
 /// The first kernel that prints the range that writeback maps.
 const PRINTS_DIRTY_RANGE: (u32, u32) = (6, 9);
 
@@ -43,11 +46,9 @@ pub(super) fn execute(
     executed: &[usize],
 ) -> Result<Vec<(usize, Lists)>, String> {
     let version = version(&common.kernel)?;
-    let large = match stack {
-        Stack::Xfs => true,
-        Stack::Gfs2 | Stack::Ext | Stack::Array => false,
-        Stack::BlockDevice => version >= LARGE_BLOCK_DEVICE,
-    };
+    // The profile knows whether drivers of buffers have large folios.
+    let large = !matches!(stack, Stack::Gfs2 | Stack::Array);
+    let limits = limits(common, case)?;
     let max_order = if large { MAX_ORDER } else { Order::ZERO };
     let geometry =
         Geometry::new(PAGE, block_size(case)?, max_order).map_err(|error| error.to_string())?;
@@ -57,16 +58,31 @@ pub(super) fn execute(
         stable_writes: false,
         frames: FramePolicy::Packed,
         space: SpaceAllocator::new(DevAddr::ZERO, None),
-        readahead: limits(common, case, geometry)?,
-        queue: None,
+        readahead: ReadaheadLimits::new(
+            geometry,
+            Bytes::kib(limits.read_ahead_kb),
+            Bytes::kib(limits.max_sectors_kb),
+        ),
+        queue: stack.driver().map(|_| QueueLimits {
+            bytes: Bytes::kib(limits.max_sectors_kb),
+            segments: limits.max_segments,
+            segment: Bytes::new(limits.max_segment_size),
+            ..QueueLimits::USUAL
+        }),
         partition: Bytes::ZERO,
     };
     let engine: Engine<Traced> = Engine::new(config, HeapFrames::new(PAGE), Recording::default());
+    if limits.scheduler == SchedulerName::MqDeadline {
+        engine.set_scheduler(Scheduler::MqDeadline);
+    }
     let mut sim = Sim::new(Timing::Ram);
     let files = files(lines, executed);
     for file in &files {
         let (size, provider) = start(case, stack, lines, file, geometry);
-        engine.open(size, provider);
+        match stack.driver() {
+            None => engine.open(size, provider),
+            Some(driver) => engine.open_buffered(size, provider, driver),
+        };
     }
     let mut parts = Vec::new();
     for at in executed {
@@ -82,21 +98,40 @@ pub(super) fn execute(
             act(&engine, &mut sim, own, call)?;
         }
         let end = engine.look(|world| world.sink().len());
-        parts.push((*at, start..end, unanswered(&engine, files.len())));
+        let blocks = answered(&engine, &files, op, geometry);
+        parts.push((*at, start..end, unanswered(&engine, files.len()), blocks));
+        for range in flushed_by_worker(op, stack) {
+            let write = RangeSync { write: true, wait_after: true, ..RangeSync::default() };
+            act(&engine, &mut sim, own, &Act::SyncRange(range, write))?;
+        }
     }
     let recording = engine.into_sink();
     let mut model = Model::new(geometry);
     let opened = parts.first().map_or(0, |part| part.1.start);
-    let nothing = View { files: &files, file: "", blocks_only: false };
+    let nothing =
+        View { files: &files, file: "", blocks_only: false, flushes: false, buffers: false };
     observe(&nothing, &mut model, &recording, 0..opened);
-    let read = |(at, steps, unanswered): (usize, std::ops::Range<usize>, Vec<Value>)| {
+    let mut read_to = opened;
+    let mut all = Vec::new();
+    for (at, steps, unanswered, blocks) in parts {
         let file = lines[at].file.as_deref().unwrap_or("");
-        let view = View { files: &files, file, blocks_only: version < PRINTS_DIRTY_RANGE };
+        let blocks_only = version < PRINTS_DIRTY_RANGE;
+        // What a worker did in between is nobody's.
+        observe(&nothing, &mut model, &recording, read_to..steps.start);
+        read_to = steps.end;
+        let view = View {
+            files: &files,
+            file,
+            blocks_only,
+            flushes: stack.flushes(),
+            buffers: stack.driver().is_some(),
+        };
         let mut lists = observe(&view, &mut model, &recording, steps);
         lists.maps.extend(unanswered);
-        (at, lists)
-    };
-    Ok(parts.into_iter().map(read).collect())
+        lists.blocks = blocks;
+        all.push((at, lists));
+    }
+    Ok(all)
 }
 
 /// The block size that a geometry such as `mkfs.xfs -b size=1024` names.
@@ -107,15 +142,9 @@ fn block_size(case: &GuestCase) -> Result<Bytes, String> {
         .map_err(|_| format!("the geometry `{}` names no block size behind -b", case.geometry))
 }
 
-fn limits(
-    common: &Common,
-    case: &GuestCase,
-    geometry: Geometry,
-) -> Result<ReadaheadLimits, String> {
+fn limits(common: &Common, case: &GuestCase) -> Result<Queue, String> {
     let mut queues = case.limits.values().chain(common.limits.values());
-    let Queue { read_ahead_kb, max_sectors_kb } =
-        *queues.next().ok_or("the case names no limits of its device")?;
-    Ok(ReadaheadLimits::new(geometry, Bytes::kib(read_ahead_kb), Bytes::kib(max_sectors_kb)))
+    queues.next().copied().ok_or_else(|| "the case names no limits of its device".to_owned())
 }
 
 /// The files that the operations name, in order of their first use.
@@ -144,8 +173,16 @@ fn start(
     let made = first.is_some_and(|line| line.creates);
     let snapshot = case.extents.get(file).and_then(|all| all.first());
     let size = snapshot.filter(|_| !made).map_or(0, |snapshot| snapshot.size);
-    let script = Scripted::new(geometry);
-    let script = if stack == Stack::Ext { script.with_plain_metadata() } else { script };
+    let mut script = Scripted::new(geometry);
+    if stack.driver().is_some() {
+        let last = case.extents.get(file).and_then(|all| all.last());
+        let extents = last.map_or_else(Vec::new, |last| extents_of(&last.ext));
+        let before = if made { &[][..] } else { &extents };
+        for map in before {
+            script.map_mut().set(map.range, map.kind, map.addr);
+        }
+        script.allocate_from(ext4_allocations(&extents, last.map_or(0, |last| last.size)));
+    }
     (Pos::new(size), Provider::Scripted(script))
 }
 
@@ -158,31 +195,35 @@ fn prepare(
     path: &str,
 ) {
     let mine = |ino| file_of(case, ino) == Some(path);
+    if stack.driver().is_some() {
+        let answers = indirect_answers(engine, op, stack, &mine);
+        engine.with_provider(file, |provider| {
+            let Provider::Scripted(fs) = provider else { return };
+            fs.expect(answers);
+        });
+        return;
+    }
     let mut answers: Vec<Answer> = Vec::new();
     let mut writeback = Vec::new();
     let mut blocks = VecDeque::new();
-    let mut maps = false;
     for row in &op.ev {
         match name(row) {
             "gfs2_iomap_start" => blocks.clear(),
-            "ext4_ind_map_blocks_enter" => {
-                blocks.clear();
-                maps = true;
-            }
-            "ext4_ind_map_blocks_exit" => maps = false,
             "Q" => {
-                let block = if maps { block(row) } else { metadata(row) };
-                blocks.extend(block.map(|(addr, len)| (DevAddr::new(addr), Bytes::new(len))));
+                blocks.extend(metadata(row, stack).map(|(addr, len)| Metadata {
+                    addr: DevAddr::new(addr),
+                    len: Bytes::new(len),
+                    meta: true,
+                }));
             }
             "iomap_iter_dstmap" => {
                 let Some(map) = MapText::parse(text(row, 1)).filter(|map| mine(map.ino)) else {
                     continue;
                 };
                 let mapping = Mapping { iomap: iomap(&map), srcmap: None };
-                // Only gfs2 and ext4 say in which of their calls they read; XFS has its extents in memory.
+                // Only gfs2 says in which of its calls it reads; XFS has its extents in memory.
                 let metadata = std::mem::take(&mut blocks);
-                let reads = matches!(stack, Stack::Gfs2 | Stack::Ext);
-                let metadata = if reads { metadata } else { VecDeque::new() };
+                let metadata = if stack == Stack::Gfs2 { metadata } else { VecDeque::new() };
                 answers.push(Answer { intent: None, metadata, mapping });
             }
             "iomap_iter_srcmap" => {

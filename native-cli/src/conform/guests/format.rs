@@ -1,5 +1,6 @@
 //! A file of the format `guests`. Fields that nothing reads are left out.
 
+use folioscope_core::block::limits::QueueLimits;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -55,6 +56,31 @@ pub(super) struct Member {
 pub(super) struct Queue {
     pub(super) read_ahead_kb: u64,
     pub(super) max_sectors_kb: u64,
+    #[serde(default = "usual_segments")]
+    pub(super) max_segments: u64,
+    #[serde(default = "usual_segment")]
+    pub(super) max_segment_size: u64,
+    #[serde(default)]
+    pub(super) scheduler: SchedulerName,
+}
+
+const fn usual_segments() -> u64 {
+    QueueLimits::USUAL.segments
+}
+
+const fn usual_segment() -> u64 {
+    QueueLimits::USUAL.segment.get()
+}
+
+/// Who orders a device's requests.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Deserialize)]
+pub(super) enum SchedulerName {
+    #[serde(rename = "mq-deadline")]
+    MqDeadline,
+    /// Nobody, or somebody whose ways are not known.
+    #[default]
+    #[serde(other)]
+    Other,
 }
 
 /// A case.
@@ -98,13 +124,6 @@ pub(super) struct GuestOp {
     pub(super) member_sum: Option<Value>,
     #[serde(default)]
     pub(super) md_rmw_rcw: Vec<Value>,
-}
-
-impl GuestOp {
-    /// Whether it went past the cache.
-    pub(super) fn is_direct(&self) -> bool {
-        self.ev.iter().any(|row| name(row) == "iomap_dio_rw_begin")
-    }
 }
 
 /// The name of an event row.
@@ -157,6 +176,43 @@ impl<'a> MapText<'a> {
             len: hex("length")?,
             kind: after("type")?,
             flags: after("flags").unwrap_or(""),
+        })
+    }
+}
+
+/// A mapping of ext4's by arrays of pointers: what was asked for, and what was found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct IndirectMap {
+    pub(super) ino: u64,
+    pub(super) block: u64,
+    pub(super) len: u64,
+    /// None: nothing lies there.
+    pub(super) place: Option<u64>,
+    pub(super) creates: bool,
+    pub(super) new: bool,
+    pub(super) boundary: bool,
+}
+
+impl IndirectMap {
+    /// Reads `ino 34 lblk 0 len 24 flags CREATE`, or the same with `pblk 66048 len 3 mflags MB ret
+    /// 3`.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let after = |key: &str| {
+            let at = words.iter().rposition(|word| *word == key)?;
+            words.get(at + 1).copied()
+        };
+        let count = |key: &str| after(key)?.parse::<u64>().ok();
+        let found = count("ret").is_some_and(|ret| ret > 0);
+        let flags = after("mflags").filter(|flags| *flags != "ret").unwrap_or("");
+        Some(Self {
+            ino: count("ino")?,
+            block: count("lblk")?,
+            len: count("len")?,
+            place: count("pblk").filter(|_| found),
+            creates: words.contains(&"CREATE"),
+            new: flags.contains('N'),
+            boundary: flags.contains('B'),
         })
     }
 }

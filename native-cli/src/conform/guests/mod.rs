@@ -3,20 +3,22 @@
 //! State carries over from operation to operation within a case. An operation that the engine does
 //! not have ends what can be said about its file: the rest is left out, by name.
 
+mod buffers;
 mod command;
 mod execute;
 mod format;
 mod md;
 mod observe;
 mod place;
+mod queue;
 mod stable;
 
 use super::compare::{Kind, Verdict};
 use super::known::Known;
 use super::report::Case;
-use super::script::Act;
 use command::Line;
-use format::{Common, GuestCase, GuestOp};
+use folioscope_core::buffer::Driver;
+use format::{Common, GuestCase};
 use observe::Lists;
 use serde_json::Value;
 pub(super) use stable::Stable;
@@ -34,16 +36,31 @@ pub(super) enum Stack {
     /// Maps without large folios, by indirect blocks that must be read. User memory that was
     /// touched is not in these goldens.
     Gfs2,
-    /// The ext4 driver past the cache: its maps are iomap's, found through blocks that must be read.
-    Ext,
-    /// The page cache of a block device: what is written back is not compared.
+    /// The page cache of a block device: blocks in buffers.
     BlockDevice,
     /// An array, whatever is above it: its bios are given.
     Array,
+    /// The ext4 driver on a layout of ext2, without a journal: blocks in buffers, behind arrays of
+    /// pointers. User memory that was touched is not in these goldens.
+    Ext2,
+    /// The ext4 driver on its own layout, with delayed allocation.
+    Ext4,
 }
 
-/// What is left out of every case of a block device.
-const BLOCK_DEVICE_BIOS: &str = "bios and mappings: needs the buffer_head path";
+impl Stack {
+    /// Who keeps the blocks in buffers.
+    const fn driver(self) -> Option<Driver> {
+        match self {
+            Self::Xfs | Self::Gfs2 | Self::Array => None,
+            Self::BlockDevice => Some(Driver::BlockDevice),
+            Self::Ext2 | Self::Ext4 => Some(Driver::Ext4),
+        }
+    }
+    /// Whether the flush behind a sync is a bio of its own, and not the journal's.
+    const fn flushes(self) -> bool {
+        matches!(self, Self::BlockDevice | Self::Ext2)
+    }
+}
 
 /// Executes every case of a file.
 pub(super) fn run(value: &Value, known: &Known, stable: &Stable) -> Result<Vec<Case>, String> {
@@ -92,12 +109,6 @@ fn run_case(
         .map(|op| command::parse(&op.command))
         .collect::<Result<_, _>>()
         .map_err(|why| format!("{id}: {why}"))?;
-    if stack == Stack::Ext && !case.ops.iter().all(GuestOp::is_direct) {
-        return Ok(Case::skipped(id, "the buffer_head path (the ext4 driver)"));
-    }
-    for (line, _) in lines.iter_mut().zip(&case.ops).filter(|(_, op)| op.is_direct()) {
-        line.calls.iter_mut().for_each(Act::go_direct);
-    }
     for line in lines.iter_mut().filter(|line| stack != Stack::Xfs && line.reshapes()) {
         line.missing = Some("changes of size and extents by this file system".to_owned());
     }
@@ -112,11 +123,7 @@ fn run_case(
     for (at, got) in &got {
         compare(&mut verdict, stack, *at, &expected[*at], got);
     }
-    let left_out = match stack {
-        Stack::BlockDevice => Some(BLOCK_DEVICE_BIOS.to_owned()),
-        Stack::Xfs | Stack::Gfs2 | Stack::Ext | Stack::Array => plan.left_out(&lines),
-    };
-    Ok(Case::compared(id, verdict, known).without(left_out))
+    Ok(Case::compared(id, verdict, known).without(plan.left_out(&lines)))
 }
 
 /// Compares what an array does with the bios that it got.
@@ -154,7 +161,9 @@ fn stack(id: &str, stack: &str) -> Result<Stack, &'static str> {
         "xfs" => Ok(Stack::Xfs),
         "bdev" => Ok(Stack::BlockDevice),
         "gfs2" => Ok(Stack::Gfs2),
-        "ext2" | "ext4" => Ok(Stack::Ext),
+        _ if id.contains("_dio") => Err("direct I/O"),
+        "ext2" => Ok(Stack::Ext2),
+        "ext4" => Ok(Stack::Ext4),
         "f2fs" => Err("f2fs"),
         _ => Err("this kind of file system"),
     }
@@ -203,11 +212,15 @@ impl Plan {
 
 fn compare(verdict: &mut Verdict, stack: Stack, at: usize, expected: &Lists, got: &Lists) {
     verdict.field(Kind::GuestFoliosAdded, at, &expected.folios_added, &got.folios_added);
-    if stack != Stack::Gfs2 {
+    if matches!(stack, Stack::Xfs | Stack::BlockDevice) {
         verdict.field(Kind::GuestFaultIn, at, &expected.faultin, &got.faultin);
     }
-    if stack != Stack::BlockDevice {
-        verdict.field(Kind::GuestBios, at, &expected.bios, &got.bios);
-        verdict.field(Kind::GuestIomap, at, &expected.iomap(), &got.iomap());
+    verdict.field(Kind::GuestBios, at, &expected.bios, &got.bios);
+    verdict.field(Kind::GuestIomap, at, &expected.iomap(), &got.iomap());
+    if stack.driver().is_some() {
+        verdict.field(Kind::GuestRequests, at, &expected.queue.requests, &got.queue.requests);
+        verdict.field(Kind::GuestMerges, at, &expected.queue.merges, &got.queue.merges);
+        verdict.field(Kind::GuestSplits, at, &expected.queue.splits, &got.queue.splits);
+        verdict.field(Kind::GuestBlocks, at, &expected.blocks, &got.blocks);
     }
 }

@@ -1,11 +1,12 @@
 //! What the engine did in an operation, read from its trace alone, in the terms of a guest's trace.
 
+use super::queue::QueueRows;
 use folioscope_core::geometry::Geometry;
 use folioscope_core::trace::delta::{ABSENT, DeltaKind};
 use folioscope_core::trace::model::{FolioState, Model, Place};
 use folioscope_core::trace::rule::Rule;
 use folioscope_core::trace::timeline::Recording;
-use folioscope_core::units::Offset;
+use folioscope_core::units::{Offset, SECTOR_SIZE};
 use serde_json::{Value, json};
 use std::ops::Range;
 
@@ -19,6 +20,9 @@ pub(super) struct Lists {
     pub(super) maps: Vec<Value>,
     pub(super) writeback_folios: Vec<Value>,
     pub(super) writeback_maps: Vec<Value>,
+    pub(super) queue: QueueRows,
+    /// Questions where blocks lie: file, position, bytes asked for, whether they are to be made.
+    pub(super) blocks: Vec<Value>,
     /// Blocks that writeback mapped, where the kernel prints no more of it.
     pub(super) mapped_blocks: u64,
 }
@@ -41,6 +45,10 @@ pub(super) struct View<'a> {
     pub(super) file: &'a str,
     /// Writeback's mappings are known by their number only, in blocks.
     pub(super) blocks_only: bool,
+    /// Flushes of the device are told.
+    pub(super) flushes: bool,
+    /// Blocks are kept in buffers: the kernel tells nothing of each folio that it writes.
+    pub(super) buffers: bool,
 }
 
 /// Reads the steps of one operation, and brings `model` to its end.
@@ -71,7 +79,7 @@ pub(super) fn observe(
             lists.read_calls.push(json!([call, args[0]]));
         } else if rule == Rule::Mapped {
             lists.maps.push(json!(["iomap_iter_dstmap", file, args[0], args[1]]));
-        } else if rule == Rule::WritebackFolio {
+        } else if rule == Rule::WritebackFolio && !view.buffers {
             lists.writeback_folios.push(json!(["writeback_folio", file, args[0], args[1]]));
         } else if rule == Rule::MappedForWriteback {
             asked = (args[0], args[1]);
@@ -83,6 +91,26 @@ pub(super) fn observe(
             }
         } else if rule == Rule::BioSubmitted {
             push_bio(view, model, args[0], &mut lists);
+        } else if rule == Rule::FlushSent && view.flushes {
+            lists.bios.push(json!(["FWS", "flush"]));
+        } else if rule == Rule::RequestIssued {
+            let request = model.requests().find(|(n, _)| u64::from(*n) == args[0]);
+            let rw = request.map_or_else(String::new, |(_, request)| request.head().rwbs());
+            lists.queue.requests.push(json!([rw, args[1] / SECTOR_SIZE, args[2] / SECTOR_SIZE]));
+        } else if matches!(rule, Rule::BackMerged | Rule::FrontMerged) {
+            let grown = recording.deltas(at).iter().find(|d| d.kind == DeltaKind::RequestLen);
+            let bio = model.bios().find(|(n, _)| u64::from(*n) == args[0]);
+            if let (Some(grown), Some((_, bio))) = (grown, bio) {
+                let back = rule == Rule::BackMerged;
+                let start = args[2] + if back { grown.old } else { 0 };
+                let (how, len) = (if back { "M" } else { "F" }, grown.new - grown.old);
+                let (start, len) = (start / SECTOR_SIZE, len / SECTOR_SIZE);
+                lists.queue.merges.push(json!([how, bio.head().rwbs(), start, len]));
+            }
+        } else if rule == Rule::BioSplit {
+            let bio = model.bios().find(|(n, _)| u64::from(*n) == args[0]);
+            let rw = bio.map_or_else(String::new, |(_, bio)| bio.head().rwbs());
+            lists.queue.splits.push(json!([rw, args[1] / SECTOR_SIZE, args[2] / SECTOR_SIZE]));
         }
     }
     lists
@@ -97,13 +125,7 @@ fn push_folio(view: &View<'_>, geometry: Geometry, place: u64, lists: &mut Lists
 
 fn push_bio(view: &View<'_>, model: &Model, id: u64, lists: &mut Lists) {
     let Some((_, bio)) = model.bios().find(|(n, _)| u64::from(*n) == id) else { return };
-    if bio.head().direct {
-        let file = view.files.get(bio.head().file.get() as usize).map_or("?", String::as_str);
-        lists.bios.push(json!([bio.head().rwbs(), file, bio.pos().get(), bio.len().get()]));
-        return;
-    }
-    // Nobody's folio is in it, and no memory of the application.
-    if bio.segs().next().is_none() {
+    if bio.head().meta || bio.segs().next().is_none() {
         lists.bios.push(json!([bio.head().rwbs(), "metadata", bio.len().get()]));
         return;
     }

@@ -3,11 +3,14 @@
 
 use super::Stack;
 use super::command::Line;
-use super::format::{GuestCase, GuestOp, MapText, folded, name, number, text};
+use super::format::{GuestCase, GuestOp, IndirectMap, MapText, folded, name, number, text};
 use super::observe::Lists;
+use super::queue::Covered;
 use serde_json::{Value, json};
 
 const SECTOR: u64 = 512;
+/// The program of every command.
+const PROGRAM: &str = "xfs_io";
 
 /// Bytes of a file that lie at a place on the device.
 struct Place {
@@ -42,31 +45,33 @@ pub(super) fn expected(
         .map(|(op, line)| {
             let file = |ino| match stack {
                 Stack::BlockDevice => line.file.as_deref(),
-                Stack::Xfs | Stack::Gfs2 | Stack::Ext | Stack::Array => file_of(case, ino),
+                Stack::Xfs | Stack::Gfs2 | Stack::Array | Stack::Ext2 | Stack::Ext4 => {
+                    file_of(case, ino)
+                }
             };
             let here = places_of(case, op);
-            let places = [&here, &elsewhere, &after];
+            let device = whole_device(line, stack);
+            let places = [&here, &elsewhere, &after, &device];
             let mut lists = Lists::default();
             let mut mapping = false;
+            let mut covered = Covered::new();
             for row in &op.ev {
                 match name(row) {
                     "gfs2_iomap_start" | "ext4_ind_map_blocks_enter" => mapping = true,
                     "gfs2_iomap_end" | "ext4_ind_map_blocks_exit" => mapping = false,
-                    // Blocks of ext4 are read without a letter that tells them apart.
-                    "Q" if mapping && stack == Stack::Ext => {
-                        let read =
-                            block(row).map(|block| json!([text(row, 2), "metadata", block.1]));
-                        lists.bios.extend(read);
-                        continue;
-                    }
                     "Q" if mapping => {
-                        let read =
-                            metadata(row).map(|block| json!([text(row, 2), "metadata", block.1]));
-                        lists.bios.extend(read);
+                        let read = metadata(row, stack);
+                        covered.extend(read.map(|(addr, len)| sectors(addr, len)));
+                        let told = read.map(|block| json!([text(row, 2), "metadata", block.1]));
+                        lists.bios.extend(told);
+                        continue;
                     }
                     _ => {}
                 }
-                push_row(&mut lists, row, &file, (&places, stack), version);
+                push_row(&mut lists, row, &file, (&places, stack), version, &mut covered);
+            }
+            for row in &op.ev {
+                lists.queue.push(row, &covered);
             }
             for (ino, off, order, count) in &op.folios_added {
                 let Some(file) = file(*ino) else { continue };
@@ -144,9 +149,16 @@ fn push_row<'a>(
     file: &impl Fn(u64) -> Option<&'a str>,
     (places, stack): (&[&Vec<Place>], Stack),
     version: (u32, u32),
+    covered: &mut Covered,
 ) {
     match name(row) {
-        "Q" => push_bio(lists, row, places, stack),
+        "Q" => push_bio(lists, row, places, stack, covered),
+        "ext4_ind_map_blocks_enter" => {
+            let Some(map) = IndirectMap::parse(text(row, 1)) else { return };
+            if let Some(file) = file(map.ino) {
+                lists.blocks.push(json!([file, map.block, map.len, map.creates]));
+            }
+        }
         "iomap_iter_dstmap" => {
             let Some(map) = MapText::parse(text(row, 1)) else { return };
             if let Some(file) = file(map.ino) {
@@ -184,31 +196,56 @@ fn push_row<'a>(
 }
 
 /// Address and bytes of a block of the file system's own that a row reads.
-pub(super) fn metadata(row: &[Value]) -> Option<(u64, u64)> {
-    block(row).filter(|_| text(row, 2).contains('M'))
-}
-
-/// Address and bytes that a row reads.
-pub(super) fn block(row: &[Value]) -> Option<(u64, u64)> {
-    let reads = name(row) == "Q" && text(row, 2).starts_with('R');
+pub(super) fn metadata(row: &[Value], stack: Stack) -> Option<(u64, u64)> {
+    // The ext4 driver reads arrays of pointers without a letter that tells them apart.
+    let plain = matches!(stack, Stack::Ext2 | Stack::Ext4) && text(row, 5) == PROGRAM;
+    let rw = text(row, 2);
+    let reads = name(row) == "Q" && rw.starts_with('R') && (plain || rw.contains('M'));
     let block = (number(row, 3)? * SECTOR, number(row, 4)? * SECTOR);
     reads.then_some(block)
 }
 
+/// First sector of some bytes of the device, and the one behind the last.
+const fn sectors(addr: u64, len: u64) -> (u64, u64) {
+    (addr / SECTOR, (addr + len) / SECTOR)
+}
+
+/// All of a device that is read and written as a file.
+fn whole_device(line: &Line, stack: Stack) -> Vec<Place> {
+    let file = line.file.clone().filter(|_| stack == Stack::BlockDevice);
+    file.into_iter().map(|file| Place { addr: 0, len: u64::MAX, file, off: 0 }).collect()
+}
+
 /// A data bio: one that a program's own work submitted and whose sectors belong to a file.
-fn push_bio(lists: &mut Lists, row: &[Value], places: &[&Vec<Place>], stack: Stack) {
+fn push_bio(
+    lists: &mut Lists,
+    row: &[Value],
+    places: &[&Vec<Place>],
+    stack: Stack,
+    covered: &mut Covered,
+) {
     let (rw, comm) = (text(row, 2), text(row, 5));
-    let (Some(sector), Some(sectors)) = (number(row, 3), number(row, 4)) else { return };
-    if sectors == 0 || rw.contains('M') || comm.starts_with("kworker") {
+    let (Some(sector), Some(count)) = (number(row, 3), number(row, 4)) else { return };
+    let buffers = stack.driver().is_some();
+    if count == 0 && rw.starts_with('F') && comm == PROGRAM && stack.flushes() {
+        lists.bios.push(json!([rw, "flush"]));
+        return;
+    }
+    if count == 0 || rw.contains('M') || comm.starts_with("kworker") {
+        return;
+    }
+    if buffers && comm != PROGRAM {
         return;
     }
     for nth in 0..folded(row) {
-        let (addr, len) = ((sector + nth * sectors) * SECTOR, sectors * SECTOR);
+        let (addr, len) = ((sector + nth * count) * SECTOR, count * SECTOR);
         let all = places.iter().flat_map(|list| list.iter());
-        let mut inside = all.filter(|place| (place.addr..place.addr + place.len).contains(&addr));
+        let mut inside =
+            all.filter(|place| (place.addr..place.addr.saturating_add(place.len)).contains(&addr));
         match inside.next() {
             Some(place) => {
                 lists.bios.push(json!([rw, place.file, place.off + (addr - place.addr), len]));
+                covered.push(sectors(addr, len));
             }
             // The journal of gfs2 is written without a letter that tells it apart.
             None if stack == Stack::Gfs2 => {}
