@@ -11,6 +11,7 @@ use crate::counters::Counters;
 use crate::errno::Errno;
 use crate::frames::{UserDest, UserSource};
 use crate::fs::Provider;
+use crate::locks::Lock;
 use crate::ops::advise::Advice;
 use crate::ops::fallocate::FallocMode;
 use crate::ops::mmap::{MemAdvice, MemoryMap};
@@ -315,8 +316,15 @@ impl<E: Env> Engine<E> {
         finish(&cx, result.map(|()| Bytes::ZERO))
     }
 
-    fn advance(&self) {
+    pub(crate) fn advance(&self) {
         self.progress.set(self.progress.get() + 1);
+    }
+    /// An operation lets a lock go, also when its future is dropped; whether another got it.
+    pub(crate) fn let_go(&self, caller: Caller, file: FileId, lock: Lock) -> bool {
+        // Who panics inside the world drops its locks, too.
+        let Ok(mut world) = self.world.try_borrow_mut() else { return false };
+        world.caller = caller;
+        world.leave_lock(file, lock)
     }
     /// The world, for the host's set-up.
     pub(crate) fn world(&self) -> core::cell::RefMut<'_, World<E>> {

@@ -22,6 +22,7 @@ pub mod inner;
 pub mod iomap;
 pub mod lesson;
 pub mod link;
+pub mod locks;
 pub mod ops;
 pub mod scenario;
 pub mod scene;

@@ -22,6 +22,7 @@ use crate::frames::FrameStore;
 use crate::fs::{Fork, Provider, SpaceAllocator};
 use crate::geometry::Geometry;
 use crate::iomap::Iomap;
+use crate::locks::RwSem;
 use crate::ops::mmap::MemoryMap;
 use crate::ops::readahead::{ReadaheadLimits, Window};
 use crate::ops::{OpKind, OpResult};
@@ -110,6 +111,8 @@ pub struct Inode {
     pub(crate) shadows: Shadows,
     /// Its folios are not to be reclaimed (`mapping_set_unevictable`).
     pub(crate) unevictable: bool,
+    /// The inode lock and the invalidate lock, by [`crate::locks::Lock`].
+    pub(crate) locks: [RwSem; 2],
 }
 
 /// Why a bio exists: decides what its completion does.
@@ -412,6 +415,7 @@ impl<E: Env> World<E> {
             writeback_index: PageIndex::ZERO,
             shadows: Shadows::new(),
             unevictable: false,
+            locks: Default::default(),
         });
         self.note(DeltaKind::FileOpen, id.get(), 0, 0, 1);
         self.set_size(id, size);

@@ -121,7 +121,7 @@ fn what_was_there_after_an_operation_stays_when_an_earlier_one_ends_later() {
             "page": 4096, "bs": 4096, "folio_order": 0, "i_size": 0,
             "ops": [
                 { "op": "pwrite", "off": 0, "len": 4096, "byte": "A", "task": "W" },
-                { "op": "pread", "off": 0, "len": 4096, "task": "R" },
+                { "op": "fsync", "task": "R" },
             ],
             "schedule": [step("W", "folio_locked"), step("R", "end"), step("W", "end")],
         },

@@ -4,6 +4,7 @@ use crate::block::submit::{request_word, seg_word};
 use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
 use crate::frames::FrameStore;
+use crate::locks::Lock;
 use crate::ops::OpResult;
 use crate::ops::life::head_word;
 use crate::trace::delta::{ABSENT, Delta, DeltaKind};
@@ -52,6 +53,11 @@ impl<E: Env> World<E> {
             for (fork, extent) in inode.provider.forks(self.geometry()) {
                 for (kind, block, word) in extent_words(self.geometry(), fork, &extent) {
                     out.put(kind, id, block, word);
+                }
+            }
+            for (lock, sem) in Lock::ALL.iter().zip(&inode.locks) {
+                for (owner, of) in sem.uses() {
+                    out.put(crate::locks::kind_of(*lock), id, owner, of.pack());
                 }
             }
             for (index, shadow) in &inode.shadows {

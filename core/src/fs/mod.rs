@@ -356,6 +356,14 @@ impl Provider {
         let inline = self.of_extents_mut().and_then(Extents::inline_mut);
         inline.map(InlineData::commit).is_some()
     }
+    /// Whether a buffered write has the inode lock alone: not of a device (`blkdev_write_iter`).
+    pub const fn locks_writes(&self) -> bool {
+        !matches!(self, Self::BlockDev(_))
+    }
+    /// Whether a buffered read shares the inode lock, as in XFS and zonefs.
+    pub const fn locks_reads(&self) -> bool {
+        matches!(self, Self::Extents(_) | Self::Zone(_) | Self::Scripted(_))
+    }
     /// Whether a mapping still says the truth (`iomap_valid`).
     pub fn is_valid(&self, iomap: &Iomap) -> bool {
         self.of_extents().is_none_or(|fs| fs.is_valid(iomap))

@@ -3,13 +3,14 @@
 
 use super::invalidate::drop_range;
 use super::sync::write_and_wait;
-use super::truncate::truncate;
+use super::truncate::resize;
 use super::unshare::unshare;
 use super::zero::zero_range;
 use crate::behaviour::InsertFlush;
 use crate::engine::Cx;
 use crate::errno::Errno;
 use crate::fs::Manner;
+use crate::locks::{Lock, Mode};
 use crate::ops::OpKind;
 use crate::trace::rule::Rule;
 use crate::units::{Bytes, FileId, FileRange, MAX_POS, Pos};
@@ -60,8 +61,23 @@ struct Target {
     manner: Manner,
 }
 
-/// Follows `xfs_file_fallocate`; file systems in the plain manner write nothing back for it.
+/// Changes the space of a range while nobody writes the file or adds folios to it.
 pub(crate) async fn fallocate<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    mode: FallocMode,
+    range: FileRange,
+) -> Result<(), Errno> {
+    let io = cx.lock(file, Lock::Io, Mode::Exclusive).await;
+    let invalidate = cx.lock(file, Lock::Invalidate, Mode::Exclusive).await;
+    let result = reshape(cx, file, mode, range).await;
+    drop(invalidate);
+    drop(io);
+    result
+}
+
+/// Follows `xfs_file_fallocate`; file systems in the plain manner write nothing back for it.
+async fn reshape<E: Env>(
     cx: &Cx<'_, E>,
     file: FileId,
     mode: FallocMode,
@@ -106,7 +122,7 @@ pub(crate) async fn fallocate<E: Env>(
 async fn grow<E: Env>(cx: &Cx<'_, E>, target: Target) -> Result<(), Errno> {
     let size = cx.with(|world| world.file(target.file).size);
     if target.range.end() > size {
-        truncate(cx, target.file, target.range.end()).await?;
+        resize(cx, target.file, target.range.end()).await?;
     }
     Ok(())
 }
@@ -199,7 +215,7 @@ async fn collapse<E: Env>(cx: &Cx<'_, E>, target: Target) -> Result<(), Errno> {
         world.note_extents(file);
         world.step(Rule::ExtentsMovedDown, [range.end().get(), range.len().get(), 0, 0]);
     });
-    truncate(cx, file, size - range.len()).await
+    resize(cx, file, size - range.len()).await
 }
 
 /// Puts a hole in (`xfs_falloc_insert_range`).
@@ -218,7 +234,7 @@ async fn insert<E: Env>(cx: &Cx<'_, E>, target: Target) -> Result<(), Errno> {
     if flush {
         write_and_wait(cx, file, FileRange::between(size, size + Bytes::new(1))).await?;
     }
-    truncate(cx, file, size + range.len()).await?;
+    resize(cx, file, size + range.len()).await?;
     prepare_shift(cx, file, range.start()).await?;
     cx.with(|world| {
         world.file_mut(file).provider.shift_up(range);

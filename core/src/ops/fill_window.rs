@@ -8,6 +8,7 @@ use crate::cache::folio::FolioFlags;
 use crate::cache::life::Insert;
 use crate::engine::Cx;
 use crate::geometry::Geometry;
+use crate::locks::{Lock, Mode};
 use crate::trace::rule::Rule;
 use crate::units::{FileId, FolioId, Order, PageIndex, Pages, Pos};
 use crate::world::{Env, World};
@@ -82,8 +83,10 @@ type Rest = (PageIndex, Pages, Pages);
 
 /// Fills the window with folios of its order and reads them (`page_cache_ra_order`).
 async fn read_window<E: Env>(cx: &Cx<'_, E>, file: FileId, order: Order) {
+    let held = cx.lock(file, Lock::Invalidate, Mode::Shared).await;
     let (batch, rest) = cx.with(|world| world.fill_window(file, order));
     read_batch(cx, file, &batch, true).await;
+    drop(held);
     if let Some((index, n, lookahead)) = rest {
         read_pages(cx, file, index, n, lookahead).await;
     }
@@ -98,6 +101,7 @@ async fn read_pages<E: Env>(
     n: Pages,
     lookahead: Pages,
 ) {
+    let held = cx.lock(file, Lock::Invalidate, Mode::Shared).await;
     let Some(last) = cx.with(|world| world.last_page(file)).filter(|last| index <= *last) else {
         return;
     };
@@ -124,6 +128,7 @@ async fn read_pages<E: Env>(
         at += step;
     }
     read_batch(cx, file, &batch, true).await;
+    drop(held);
 }
 
 impl<E: Env> World<E> {

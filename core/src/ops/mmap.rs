@@ -12,6 +12,7 @@ use crate::counters::Counter;
 use crate::engine::Cx;
 use crate::errno::Errno;
 use crate::iomap::Intent;
+use crate::locks::{Lock, Mode};
 use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
 use crate::units::{Bytes, FileId, FileRange, FolioId, Offset, PageIndex, Pages, Pos};
@@ -159,8 +160,14 @@ async fn make_writable<E: Env>(
             continue;
         };
         let at = cx.with(|world| world.folios.at(folio).index);
+        let _held = cx.lock(file, Lock::Invalidate, Mode::Shared).await;
         if !lock_folio(cx, file, at, folio).await {
             continue;
+        }
+        // The file may have been truncated meanwhile (`folio_mkwrite_check_truncate`).
+        if cx.with(|world| world.is_beyond(file, index)) {
+            cx.with(|world| world.unlock(folio));
+            return Err(Errno::Fault);
         }
         cx.reach(StopPoint::FolioLocked, |world| world.folio_range(folio)).await;
         wait_if_stable(cx, folio).await;

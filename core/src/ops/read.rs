@@ -10,6 +10,7 @@ use crate::counters::Counter;
 use crate::engine::{Cx, ReadFlags};
 use crate::errno::Errno;
 use crate::frames::{FrameStore, UserDest};
+use crate::locks::{Lock, Mode};
 use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
 use crate::units::{Bytes, FileId, FileRange, FolioId, Offset, PageIndex, Pos};
@@ -27,6 +28,25 @@ pub(crate) async fn pread<E: Env>(
     flags: ReadFlags,
 ) -> Result<Bytes, Errno> {
     let asked = FileRange::new(pos, dest.len()).ok_or(Errno::Inval)?;
+    let held = if cx.with(|world| world.file(file).provider.locks_reads()) {
+        Some(cx.lock_or_fail(file, (Lock::Io, Mode::Shared), flags.nowait).await?)
+    } else {
+        None
+    };
+    let read = read_locked(cx, file, asked, dest, flags).await;
+    drop(held);
+    read
+}
+
+/// The same while nobody writes where reads are locked out of that.
+async fn read_locked<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    asked: FileRange,
+    dest: &mut dyn UserDest,
+    flags: ReadFlags,
+) -> Result<Bytes, Errno> {
+    let pos = asked.start();
     let mut at = pos;
     let mut result = Ok(());
     let mut last = cx.with(|world| world.file(file).window.previous);
@@ -122,7 +142,7 @@ async fn folios_for_read<E: Env>(
         let ready = cx.with(|world| world.is_readable(last, part));
         if nowait {
             // What is not uptodate is looked at under its lock, which somebody may hold.
-            let now = ready && !cx.with(|world| world.is_being_read(last));
+            let now = ready && !cx.with(|world| world.is_busy(file, last));
             batch.truncate(if now { batch.len() } else { batch.len() - 1 });
             return if batch.is_empty() { Err(Errno::Again) } else { Ok(batch) };
         }
@@ -139,6 +159,18 @@ pub(crate) async fn create_and_read<E: Env>(
     file: FileId,
     pos: Pos,
 ) -> Result<(), Errno> {
+    let held = cx.lock(file, Lock::Invalidate, Mode::Shared).await;
+    let filled = create_and_fill(cx, file, pos).await;
+    drop(held);
+    filled
+}
+
+async fn create_and_fill<E: Env>(cx: &Cx<'_, E>, file: FileId, pos: Pos) -> Result<(), Errno> {
+    let cached = |world: &World<E>| world.file(file).mapping.find(world.geometry().page_floor(pos));
+    // Somebody else made it while the lock was waited for: who looks again finds it.
+    if cx.with(|world| cached(world)).is_some() {
+        return Ok(());
+    }
     let folio = cx.with(|world| world.create_for_read(file, pos))?;
     cx.reach(StopPoint::FolioLocked, |world| world.folio_range(folio)).await;
     fill_one(cx, file, folio).await
@@ -162,10 +194,17 @@ async fn fill_one<E: Env>(cx: &Cx<'_, E>, file: FileId, folio: FolioId) -> Resul
 
 /// Makes the folio at `pos` uptodate, reading it if it is not.
 pub(crate) async fn read_one<E: Env>(cx: &Cx<'_, E>, file: FileId, pos: Pos) -> Result<(), Errno> {
+    let held = cx.lock(file, Lock::Invalidate, Mode::Shared).await;
+    let read = read_one_locked(cx, file, pos).await;
+    drop(held);
+    read
+}
+
+async fn read_one_locked<E: Env>(cx: &Cx<'_, E>, file: FileId, pos: Pos) -> Result<(), Errno> {
     let at = cx.with(|world| world.geometry().page_floor(pos));
     loop {
         let Some(folio) = cx.with(|world| world.file(file).mapping.find(at)) else {
-            return create_and_read(cx, file, pos).await;
+            return create_and_fill(cx, file, pos).await;
         };
         if !lock_folio(cx, file, at, folio).await {
             continue;
@@ -186,6 +225,7 @@ pub(crate) async fn read_range<E: Env>(
     index: PageIndex,
     end: PageIndex,
 ) {
+    let held = cx.lock(file, Lock::Invalidate, Mode::Shared).await;
     let end = cx.with(|world| end.min(world.geometry().page_ceil(world.file(file).size)));
     let mut batch: Vec<FolioId> = Vec::new();
     let mut at = index;
@@ -205,6 +245,7 @@ pub(crate) async fn read_range<E: Env>(
         at = cx.with(|world| world.folios.at(folio).end_index());
     }
     read_batch(cx, file, &batch, true).await;
+    drop(held);
 }
 
 /// Waits until what `part` wants of a folio is valid, reading it if nobody does; false if it left
@@ -220,6 +261,23 @@ pub(crate) async fn make_readable<E: Env>(
     loop {
         if cx.with(|world| world.is_readable(folio, part)) {
             return Ok(true);
+        }
+        // Who reads it now holds the folio's lock: nobody waits for that with a lock of the file.
+        if cx.with(|world| world.is_locked_at(file, index, folio)) {
+            if !lock_folio(cx, file, index, folio).await {
+                return Ok(false);
+            }
+            let ready = cx.with(|world| {
+                world.unlock(folio);
+                world.is_readable(folio, part)
+            });
+            if ready {
+                return Ok(true);
+            }
+        }
+        let _held = cx.lock(file, Lock::Invalidate, Mode::Shared).await;
+        if cx.with(|world| world.is_locked_at(file, index, folio)) {
+            continue;
         }
         if !lock_folio(cx, file, index, folio).await {
             return Ok(false);
@@ -295,8 +353,10 @@ impl<E: Env> World<E> {
         let (start, end) = self.blocks_touched(offset, wanted.len());
         state.uptodate.next_clear(start, end) == end
     }
-    fn is_being_read(&self, folio: FolioId) -> bool {
-        !self.has(folio, FolioFlags::UPTODATE) && self.has(folio, FolioFlags::LOCKED)
+    /// Whether who needs a folio that is not uptodate would have to wait for a lock.
+    fn is_busy(&self, file: FileId, folio: FolioId) -> bool {
+        let free = self.file(file).locks[Lock::Invalidate as usize].may_share();
+        !self.has(folio, FolioFlags::UPTODATE) && (self.has(folio, FolioFlags::LOCKED) || !free)
     }
     /// A read counts as a use of each folio, once: not where the read before, or the part before,
     /// ended in the same folio (`filemap_read`).

@@ -11,13 +11,24 @@ use crate::cache::mapping::Tag;
 use crate::engine::Cx;
 use crate::errno::Errno;
 use crate::fs::Manner;
+use crate::locks::{Lock, Mode};
 use crate::trace::rule::Rule;
 use crate::units::{Bytes, FileId, FileRange, MAX_POS, Offset, Pos};
 use crate::world::{Env, World};
 
-/// Gives a file another size: what lies between the old and the new one reads as zero afterwards,
-/// and space behind the new one is free.
+/// Gives a file another size while nobody writes it or adds folios to it (`xfs_vn_setattr_size`).
 pub(crate) async fn truncate<E: Env>(cx: &Cx<'_, E>, file: FileId, new: Pos) -> Result<(), Errno> {
+    let io = cx.lock(file, Lock::Io, Mode::Exclusive).await;
+    let invalidate = cx.lock(file, Lock::Invalidate, Mode::Exclusive).await;
+    let result = resize(cx, file, new).await;
+    drop(invalidate);
+    drop(io);
+    result
+}
+
+/// Gives a file whose locks are held another size: what lies between the old and the new one reads
+/// as zero afterwards, and space behind the new one is free.
+pub(super) async fn resize<E: Env>(cx: &Cx<'_, E>, file: FileId, new: Pos) -> Result<(), Errno> {
     let manner = cx.with(|world| world.file(file).provider.manner()).ok_or(Errno::Inval)?;
     if new > cx.with(|world| world.geometry().max_file()) {
         return Err(Errno::FBig);

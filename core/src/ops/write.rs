@@ -13,6 +13,7 @@ use crate::engine::{Cx, WriteFlags};
 use crate::errno::Errno;
 use crate::frames::UserSource;
 use crate::iomap::{Intent, MapType, Mapping};
+use crate::locks::{Lock, Mode};
 use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
 use crate::units::{Bytes, DevAddr, FileId, FileRange, FolioId, Offset, Order, PageIndex, Pos};
@@ -32,6 +33,25 @@ pub(crate) async fn pwrite<E: Env>(
     if len.is_zero() {
         return Ok(Bytes::ZERO);
     }
+    let held = if cx.with(|world| world.file(file).provider.locks_writes()) {
+        Some(cx.lock_or_fail(file, (Lock::Io, Mode::Exclusive), flags.nowait).await?)
+    } else {
+        None
+    };
+    let written = write_locked(cx, file, range, source, flags).await;
+    drop(held);
+    written
+}
+
+/// The same once nobody else writes, or changes the size.
+async fn write_locked<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    range: FileRange,
+    source: &mut dyn UserSource,
+    flags: WriteFlags,
+) -> Result<Bytes, Errno> {
+    let pos = range.start();
     // What ends behind the largest file is written up to there (`generic_write_checks`).
     let (range, size, room) = cx.with(|world| {
         let range = FileRange::between(pos, range.end().min(world.geometry().max_file()));
@@ -86,8 +106,32 @@ async fn write_part<E: Env>(
     let mut walk = cx.with(|world| world.walk(&mapping, (file, range), *at, flags));
     let status = write_mapping(cx, &mut walk, source).await;
     *at = walk.at;
-    cx.with(|world| world.end_mapping(file, &mapping, rest, *at));
+    end_write_mapping(cx, file, &mapping, rest, *at).await;
     status
+}
+
+/// Tells the file system how far a mapping was used. While what was reserved in vain is given back,
+/// nobody may add folios (`iomap_write_delalloc_release`).
+async fn end_write_mapping<E: Env>(
+    cx: &Cx<'_, E>,
+    file: FileId,
+    mapping: &Mapping,
+    asked: FileRange,
+    used: Pos,
+) {
+    let held = if reserved_in_vain(mapping, asked, used) {
+        Some(cx.lock(file, Lock::Invalidate, Mode::Exclusive).await)
+    } else {
+        None
+    };
+    cx.with(|world| world.end_mapping(file, mapping, asked, used));
+    drop(held);
+}
+
+/// Whether space was promised to a part of a write that did not come about.
+pub(super) fn reserved_in_vain(mapping: &Mapping, asked: FileRange, used: Pos) -> bool {
+    let promised = mapping.iomap.kind == MapType::Delalloc && mapping.iomap.new;
+    promised && used < asked.end().min(mapping.end())
 }
 
 /// Finds or makes the folio at `pos`, locked, with every byte valid that the write keeps

@@ -5,7 +5,7 @@
 //! ([`World::write_ready`]).
 
 use super::truncate::eof_moved;
-use super::write::write_begin;
+use super::write::{reserved_in_vain, write_begin};
 use crate::behaviour::FirstAccess;
 use crate::cache::folio::FolioFlags;
 use crate::counters::Counter;
@@ -13,6 +13,7 @@ use crate::engine::{Cx, WriteFlags};
 use crate::errno::Errno;
 use crate::frames::UserSource;
 use crate::iomap::{Intent, MapType, Mapping};
+use crate::locks::{Lock, Mode};
 use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
 use crate::units::{Bytes, FileId, FileRange, FolioId, Offset, Pos};
@@ -104,6 +105,10 @@ impl<E: Env> World<E> {
     ) -> Option<Result<Progress, Errno>> {
         let folio = self.ready_folio(file, *at, flags)?;
         let rest = FileRange::between(*at, range.end());
+        // Space that a mapping reserves in vain is given back under this lock.
+        if !self.file(file).locks[Lock::Invalidate as usize].is_idle() {
+            return None;
+        }
         let metadata = self.file(file).provider.metadata_for(rest, Intent::Write);
         if metadata.is_some() || self.folio_range(folio).end() < rest.end() {
             return None;
@@ -115,7 +120,12 @@ impl<E: Env> World<E> {
         let mut walk = self.walk(&mapping, (file, range), *at, flags);
         let status = self.write_ready(&mut walk, Some(folio), source);
         *at = walk.at;
+        let locked = reserved_in_vain(&mapping, rest, *at)
+            && self.take_lock(file, Lock::Invalidate, Mode::Exclusive);
         self.end_mapping(file, &mapping, rest, *at);
+        if locked {
+            self.leave_lock(file, Lock::Invalidate);
+        }
         Some(status.map(|()| Progress::Mapping))
     }
     /// Rounds that need not wait, as many as follow each other; `first` is the folio of the first,

@@ -138,6 +138,8 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                 | DeltaKind::RequestAddr
                 | DeltaKind::RequestState
                 | DeltaKind::BioRequest
+                | DeltaKind::IoLock
+                | DeltaKind::InvalidateLock
                 | DeltaKind::Shadow => {}
             }
         }

@@ -112,6 +112,11 @@ kinds! {
     /// Bio: where its queue cut it for the `aux`th time: device byte, with the code of the
     /// reason in the bits below a sector; 0 = not so often.
     BioCut = 120, "bio.cut";
+    /// File: what operation `aux` has to do with the inode lock: [`crate::locks::LockUse`]; 0 =
+    /// nothing.
+    IoLock = 85, "i_rwsem";
+    /// File: the same of the invalidate lock.
+    InvalidateLock = 86, "invalidate_lock";
 }
 
 /// One change of one word of state.

@@ -4,6 +4,8 @@
 pub mod address;
 pub mod align;
 pub mod delta;
+mod file_state;
+mod folio_state;
 pub mod header;
 pub mod io;
 pub mod model;

@@ -4,18 +4,20 @@
 //! test of the trace; applying an inverse takes a change back exactly.
 
 use super::delta::{ABSENT, Delta, DeltaKind};
+use super::file_state::ExtentWords;
+pub use super::file_state::{ExtentState, FileState};
+pub use super::folio_state::FolioState;
 pub use super::io::{BioRecord, OpRecord, RequestRecord, SegRecord};
 pub use super::place::Place;
 use super::rows::Rows;
 use crate::bits::{Bits, WORD};
 use crate::block::bio::{BioEnd, BioHead, BioOp, BioState};
 use crate::block::request::RequestState;
-use crate::cache::folio::FolioFlags;
 use crate::counters::Counters;
 use crate::geometry::Geometry;
-use crate::iomap::MapType;
+use crate::locks::{Lock, LockUse};
 use crate::ops::OpKind;
-use crate::units::{Bytes, DevAddr, FileId, FolioId, Offset, Pfn, Pos};
+use crate::units::{FileId, FolioId, Offset};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
@@ -27,152 +29,6 @@ pub struct Mismatch {
     pub delta: Delta,
     /// The value found instead of the old one.
     pub found: u64,
-}
-
-/// State of an extent as packed into [`DeltaKind::ExtentAt`].
-pub type ExtentState = MapType;
-
-/// A file.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct FileState {
-    open: u64,
-    size: u64,
-    disk_size: u64,
-    extents: ExtentWords,
-    cow: ExtentWords,
-    shared: ExtentWords,
-    /// What reclaimed folios left behind, by the block where they started.
-    shadows: ExtentWords,
-}
-
-/// Extents by first block: bytes, and the word of state and place. Shared stretches and shadows
-/// have the first word alone.
-type ExtentWords = BTreeMap<u32, (u64, u64)>;
-
-fn extents_of(words: &ExtentWords) -> impl Iterator<Item = (u32, Bytes, ExtentState, DevAddr)> {
-    words.iter().map(|(block, (len, at))| {
-        let state = MapType::from_code(at & 7).unwrap_or(MapType::Hole);
-        (*block, Bytes::new(*len), state, DevAddr::new(at >> 3))
-    })
-}
-
-impl FileState {
-    /// `i_size`.
-    pub const fn size(&self) -> Pos {
-        Pos::new(self.size)
-    }
-    /// The size that is recorded durably.
-    pub const fn disk_size(&self) -> Pos {
-        Pos::new(self.disk_size)
-    }
-    /// The extents, ascending: first block of the file, bytes, state, device address.
-    pub fn extents(&self) -> impl Iterator<Item = (u32, Bytes, ExtentState, DevAddr)> {
-        extents_of(&self.extents)
-    }
-    /// The extents of the CoW fork.
-    pub fn cow(&self) -> impl Iterator<Item = (u32, Bytes, ExtentState, DevAddr)> {
-        extents_of(&self.cow)
-    }
-    /// The stretches whose blocks are shared with another file: first block, bytes.
-    pub fn shared(&self) -> impl Iterator<Item = (u32, Bytes)> {
-        self.shared.iter().map(|(block, (len, _))| (*block, Bytes::new(*len)))
-    }
-    /// One word for [`DeltaKind::ExtentAt`].
-    pub fn pack_extent(state: ExtentState, addr: Option<DevAddr>) -> u64 {
-        addr.map_or(0, DevAddr::get) << 3 | state.code()
-    }
-}
-
-/// A cached folio.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FolioState {
-    place: u64,
-    pfn: u64,
-    flags: u64,
-    uptodate: Bits,
-    dirty: Bits,
-    asked: Bits,
-    waste: Bits,
-    read_pending: u64,
-    write_pending: u64,
-}
-
-impl FolioState {
-    fn new(place: u64, blocks: u32) -> Self {
-        let bits = Bits::new(blocks);
-        Self {
-            place,
-            pfn: 0,
-            flags: 0,
-            uptodate: bits.clone(),
-            dirty: bits.clone(),
-            asked: bits.clone(),
-            waste: bits,
-            read_pending: 0,
-            write_pending: 0,
-        }
-    }
-    /// The same folio with another size; only one without block state can have another.
-    fn with_blocks(&self, place: u64, blocks: u32) -> Option<Self> {
-        let (pfn, flags) = (self.pfn, self.flags);
-        let bare = |place, blocks| Self { pfn, flags, ..Self::new(place, blocks) };
-        (*self == bare(self.place, self.blocks())).then(|| bare(place, blocks))
-    }
-    /// File, index and order.
-    pub fn place(&self) -> Place {
-        Place::unpack(self.place).expect("only cached folios are kept")
-    }
-    /// State bits.
-    pub const fn flags(&self) -> FolioFlags {
-        FolioFlags::from_word(self.flags)
-    }
-    /// First page frame.
-    pub const fn pfn(&self) -> Pfn {
-        Pfn::new(self.pfn)
-    }
-    /// Number of blocks.
-    pub const fn blocks(&self) -> u32 {
-        self.uptodate.len()
-    }
-    /// `read_bytes_pending`.
-    pub const fn read_pending(&self) -> Bytes {
-        Bytes::new(self.read_pending)
-    }
-    /// `write_bytes_pending`.
-    pub const fn write_pending(&self) -> Bytes {
-        Bytes::new(self.write_pending)
-    }
-    fn has_state(&self) -> bool {
-        self.flags().has(FolioFlags::BLOCK_STATE)
-    }
-    /// Whether block `at` is uptodate.
-    pub fn is_uptodate(&self, at: u32) -> bool {
-        if self.has_state() {
-            self.uptodate.get(at)
-        } else {
-            self.flags().has(FolioFlags::UPTODATE)
-        }
-    }
-    /// Whether block `at` has changes of the application that are not on their way to the device.
-    pub fn is_asked(&self, at: u32) -> bool {
-        if self.has_state() { self.asked.get(at) } else { self.flags().has(FolioFlags::DIRTY) }
-    }
-    /// Whether the kernel of this run would call block `at` dirty.
-    pub fn is_dirty(&self, at: u32) -> bool {
-        if self.has_state() && self.dirty.any() {
-            self.dirty.get(at)
-        } else {
-            self.flags().has(FolioFlags::DIRTY) && self.is_asked(at)
-        }
-    }
-    /// The dirty bit of block `at`, whatever the folio's own flag says.
-    pub fn dirty_bit(&self, at: u32) -> bool {
-        self.dirty.get(at)
-    }
-    /// Whether block `at` is being written though nobody changed it.
-    pub fn is_waste(&self, at: u32) -> bool {
-        self.waste.get(at)
-    }
 }
 
 /// How often a block of a file was written, and how often nobody had asked for it.
@@ -275,6 +131,8 @@ impl Model {
             DeltaKind::CowLen | DeltaKind::CowAt => self.swap_extent(delta, |file| &mut file.cow),
             DeltaKind::SharedLen => self.swap_extent(delta, |file| &mut file.shared),
             DeltaKind::Shadow => self.swap_extent(delta, |file| &mut file.shadows),
+            DeltaKind::IoLock => self.swap_lock(delta, Lock::Io),
+            DeltaKind::InvalidateLock => self.swap_lock(delta, Lock::Invalidate),
             DeltaKind::FolioPlace => self.place_folio(delta),
             DeltaKind::FolioPfn => self.swap_folio(delta, |folio| &mut folio.pfn),
             DeltaKind::FolioFlags => self.swap_folio(delta, |folio| &mut folio.flags),
@@ -344,6 +202,21 @@ impl Model {
             extents.remove(&delta.aux);
         }
         done
+    }
+
+    fn swap_lock(&mut self, delta: &Delta, lock: Lock) -> Result<(), Mismatch> {
+        if delta.new != 0 {
+            LockUse::unpack(delta.new).ok_or_else(|| bad(delta))?;
+        }
+        let uses = &mut self.files.entry(delta.object, FileState::default).locks[lock as usize];
+        let mut word = uses.get(&delta.aux).copied().unwrap_or(0);
+        swap(&mut word, delta)?;
+        if word == 0 {
+            uses.remove(&delta.aux);
+        } else {
+            uses.insert(delta.aux, word);
+        }
+        Ok(())
     }
 
     fn place_folio(&mut self, delta: &Delta) -> Result<(), Mismatch> {

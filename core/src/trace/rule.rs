@@ -3,9 +3,9 @@
 //!
 //! In a sentence `{n}` is input n as a number, `{nb}` as bytes for people, `{nx}` in hex, `{ns}` as
 //! the sector of a device byte, `{nt}` as a mapping type, `{nr}` as the reason a bio ended, `{no}`
-//! as an operation, `{nd}` as a result, `{nl}` and `{nh}` its low and high half, `{nw}` the
-//! reason of a cut; `{na}` is all or none, `{np}` the end of the bio before, `{nf}` a point of
-//! faults, `{ne}` the name of an error.
+//! as an operation, `{nd}` as a result, `{nk}` as a lock, `{nl}` and `{nh}` its low and high half,
+//! `{nw}` the reason of a cut; `{na}` is all or none, `{np}` the end of the bio before, `{nf}` a
+//! point of faults, `{ne}` the name of an error.
 
 use super::step::Grain;
 use crate::block::bio::BioEnd;
@@ -304,6 +304,14 @@ rules! {
     PartCompleted = 282, Function, "bio_chain_endio", "a part of bio {0} completes, parts left: {1}, error so far: {2}";
     /// Writeback ends a bio where a stripe of the device does.
     StripeClipped = 283, Function, "iomap_add_to_ioend", "{1b} at {0x} fit before the next stripe at sector {2s}: the other {3b} go on in a new bio";
+    /// An operation waits to share a lock.
+    WaitsToShare = 190, Function, "rwsem_down_read_slowpath", "waits for {0k}: operation {1} has it or came first";
+    /// An operation waits to have a lock alone.
+    WaitsToExclude = 191, Function, "rwsem_down_write_slowpath", "waits for {0k}: operation {1} has it or came first";
+    /// An operation that waited has the lock.
+    LockTaken = 192, Function, "rwsem_mark_wake", "has {0k} now";
+    /// An operation that may not wait would have to.
+    LockRefused = 193, Function, "down_read_trylock", "{0k} is not free, and this may not wait: EAGAIN";
 }
 
 impl Rule {
@@ -355,6 +363,7 @@ fn push_arg(out: &mut String, spec: &str, args: [u64; 4]) {
             write!(out, "{}", errno.map_or("?", Errno::name))
         }
         "o" => write!(out, "{}", OpKind::from_code(value).map_or("?", OpKind::name)),
+        "k" => write!(out, "{}", crate::locks::words(value)),
         "d" => write!(out, "{}", OpResult::unpack(value)),
         other => unreachable!("template form {other}"),
     };

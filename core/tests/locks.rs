@@ -1,0 +1,274 @@
+//! The locks of a file: tasks that write, read, store and change the size and the extents of one
+//! file at the same time, and what must hold of it whatever goes first.
+
+mod common;
+
+use common::{Host, Kind, Op, Rig, Shape, geometries, header, queue, shaping_scripts};
+use folioscope_core::behaviour::{Behaviours, PROFILES, ZeroFlush};
+use folioscope_core::counters::Counter;
+use folioscope_core::device::sim::peek_bytes;
+use folioscope_core::engine::{BoxedOp, Engine, ReadFlags, WriteFlags, drive_all};
+use folioscope_core::errno::Errno;
+use folioscope_core::frames::{Discard, Fill};
+use folioscope_core::locks::{Lock, Mode};
+use folioscope_core::ops::OpResult;
+use folioscope_core::ops::advise::Advice;
+use folioscope_core::ops::fallocate::FallocMode;
+use folioscope_core::stops::{Stop, StopPoint};
+use folioscope_core::trace::delta::Delta;
+use folioscope_core::trace::model::Model;
+use folioscope_core::trace::rule::Rule;
+use folioscope_core::trace::sink::{NoTrace, Sink};
+use folioscope_core::trace::step::Step;
+use folioscope_core::trace::timeline::{Recording, Timeline};
+use folioscope_core::units::{Bytes, FileId, FileRange, Pages, Pos, TaskId};
+use folioscope_core::world::World;
+use proptest::prelude::*;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+const TASKS: [TaskId; 3] = [TaskId::new(1), TaskId::new(2), TaskId::new(3)];
+
+/// Keeps the steps and compares the model with the engine's state after each.
+struct Folding {
+    recording: Recording,
+    model: Model,
+}
+
+impl Sink for Folding {
+    const ON: bool = true;
+    const MIRROR: bool = true;
+    fn mirror(&mut self, state: &Model) {
+        assert_eq!(self.model.without_tallies(), *state);
+    }
+    fn take(&mut self, step: Step, deltas: &[Delta]) {
+        self.recording.push(step, deltas);
+        for delta in deltas {
+            self.model.apply(delta).expect("the trace fits the state it changes");
+        }
+    }
+}
+
+fn range(pos: u64, len: u64) -> FileRange {
+    FileRange::between(Pos::new(pos), Pos::new(pos + len))
+}
+
+/// Blocks move in whole ones only.
+fn aligned(engine: &Engine<Host<impl Sink>>, pos: u64, len: u64) -> FileRange {
+    let block = engine.look(|world| world.snapshot().geometry().block_size().get());
+    range(pos / block * block, len.next_multiple_of(block).max(block))
+}
+
+/// Does an operation of a script as a task, whatever it returns.
+async fn act<S: Sink>(engine: &Engine<Host<S>>, task: TaskId, file: FileId, op: Op) -> OpResult {
+    match op {
+        Op::Write(pos, len, dsync) => {
+            let flags = WriteFlags { dsync, ..WriteFlags::default() };
+            let mut source = Fill { byte: task.get() as u8, len: Bytes::new(len) };
+            engine.pwrite(task, file, Pos::new(pos), &mut source, flags).await
+        }
+        Op::Read(pos, len) => {
+            let mut dest = Discard(Bytes::new(len));
+            engine.pread(task, file, Pos::new(pos), &mut dest, ReadFlags::default()).await
+        }
+        Op::Store(pos, len) => engine.mmap_store(task, file, range(pos, len), 9).await,
+        Op::Drop(pos, len) => engine.fadvise(task, file, range(pos, len), Advice::DontNeed).await,
+        Op::Reclaim(pages) => engine.reclaim(task, Pages::new(pages)),
+        Op::Shape(Shape::Truncate(size)) => engine.truncate(task, file, Pos::new(size)).await,
+        Op::Shape(Shape::Falloc(mode, pos, len)) => {
+            let moves = matches!(mode, FallocMode::Collapse | FallocMode::Insert);
+            let range = if moves { aligned(engine, pos, len) } else { range(pos, len) };
+            engine.fallocate(task, file, mode, range).await
+        }
+        Op::Fsync => engine.fsync(task, file, false).await,
+        Op::Syncfs => engine.syncfs(task).await,
+    }
+}
+
+/// Runs a script for each task, all at once.
+fn race<S: Sink>(rig: &mut Rig<S>, scripts: &[Vec<Op>]) {
+    let (engine, file) = (&rig.engine, rig.file);
+    let each = TASKS.iter().zip(scripts).map(|(task, script)| {
+        let script = script.clone();
+        let all = async move {
+            for op in script {
+                let done = act(engine, *task, file, op).await;
+                assert_ne!(done.0, Err(Errno::Io), "nothing fails");
+            }
+            OpResult(Ok(Bytes::ZERO))
+        };
+        Box::pin(all) as BoxedOp<'_>
+    });
+    drive_all(engine, &mut rig.sim, each.collect()).expect("nothing hangs");
+}
+
+/// Nothing is left to do, and the device has what a reader sees.
+fn is_whole<S: Sink>(rig: &mut Rig<S>) {
+    rig.fsync();
+    let file = rig.file;
+    let (size, recorded) = rig.engine.look(|world| {
+        let model = world.snapshot();
+        let file = model.file(file).expect("it is open");
+        for lock in Lock::ALL {
+            assert_eq!(file.lock_uses(lock).count(), 0, "{}", lock.name());
+        }
+        (file.size(), file.disk_size())
+    });
+    assert_eq!(size, recorded, "i_size and the recorded size");
+    assert_eq!(rig.durable(), peek_bytes(&rig.engine, &rig.sim, file));
+}
+
+fn cases() -> impl Strategy<Value = (usize, usize, Kind, Vec<Vec<Op>>)> {
+    let kind = prop::sample::select(vec![Kind::Extents, Kind::Generic, Kind::Queued]);
+    (0usize..5, 0usize..PROFILES.len(), kind).prop_flat_map(|(at, with, kind)| {
+        let limit = if at == 4 { 40_000 } else { 700 };
+        let scripts = prop::collection::vec(shaping_scripts(limit, 6), 2..=3);
+        scripts.prop_map(move |scripts| (at, with, kind, scripts))
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
+
+    #[test]
+    fn tasks_that_change_one_file_leave_it_whole((at, with, kind, scripts) in cases()) {
+        let behaviours = PROFILES[with].behaviours;
+        let old = behaviours.zero_flush == ZeroFlush::Never;
+        let kind = if old && kind == Kind::Generic { Kind::Extents } else { kind };
+        let geometry = geometries()[at];
+        let sink = Folding { recording: Recording::default(), model: Model::new(geometry) };
+        let mut rig = Rig::with_timing(geometry, behaviours, kind, sink, queue());
+        race(&mut rig, &scripts);
+        is_whole(&mut rig);
+        prop_assert_eq!(rig.engine.counters().get(Counter::BrokenInvariants), 0);
+        let recording = rig.engine.into_sink().recording;
+        let timeline = Timeline::new(header(geometry, behaviours), recording);
+        let mut timeline = timeline.expect("a trace fits itself");
+        timeline.seek(usize::MAX);
+        while timeline.back() {}
+        prop_assert_eq!(timeline.model(), &Model::new(geometry));
+    }
+}
+
+/// An engine with a file of 300 bytes that are on the device, traced.
+fn rig() -> Rig<Recording> {
+    let sink = Recording::default();
+    let mut rig =
+        Rig::with_timing(geometries()[0], Behaviours::default(), Kind::Extents, sink, queue());
+    rig.write(0, 300, 1, false);
+    rig.fsync();
+    rig
+}
+
+fn polls(op: &mut Pin<Box<dyn Future<Output = OpResult> + '_>>) -> Poll<OpResult> {
+    op.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// The uses of a lock as the trace has them: operation, mode, whether it waits.
+fn uses(engine: &Engine<Host<Recording>>, file: FileId, lock: Lock) -> Vec<(u32, Mode, bool)> {
+    let model = engine.look(World::snapshot);
+    let file = model.file(file).expect("it is open");
+    file.lock_uses(lock).map(|(op, of)| (op, of.mode, of.ticket.is_some())).collect()
+}
+
+fn rules(engine: &Engine<Host<Recording>>) -> Vec<Rule> {
+    engine.look(|world| {
+        let all = world.sink();
+        (0..all.len()).map(|at| all.step(at).rule).collect()
+    })
+}
+
+#[test]
+fn a_truncation_that_waits_for_writeback_does_not_overtake_a_write() {
+    let behaviours = PROFILES[0].behaviours;
+    let mut rig = Rig::with_timing(geometries()[0], behaviours, Kind::Extents, NoTrace, queue());
+    // Without locks the truncation records its size after the write has recorded a larger one.
+    let punch = Op::Shape(Shape::Falloc(FallocMode::Punch, 255, 18));
+    let cut = Op::Shape(Shape::Truncate(256));
+    let grows = vec![Op::Write(273, 128, false)];
+    race(&mut rig, &[grows, vec![punch, Op::Write(129, 143, true)], vec![cut]]);
+    is_whole(&mut rig);
+}
+
+#[test]
+fn who_waits_for_a_lock_stands_in_the_trace_and_has_it_in_turn() {
+    let rig = rig();
+    let (engine, file) = (&rig.engine, rig.file);
+    let stop = Stop { task: TASKS[0], point: StopPoint::AfterCopy, at: None, passes: 0 };
+    engine.hold_at(Some(stop));
+    let mut source = Fill { byte: 2, len: Bytes::new(10) };
+    let mut write: BoxedOp<'_> =
+        Box::pin(engine.pwrite(TASKS[0], file, Pos::ZERO, &mut source, WriteFlags::default()));
+    assert!(polls(&mut write).is_pending());
+    let mut cut: BoxedOp<'_> = Box::pin(engine.truncate(TASKS[1], file, Pos::new(5)));
+    assert!(polls(&mut cut).is_pending());
+    let mut dest = Discard(Bytes::new(10));
+    let mut read: BoxedOp<'_> =
+        Box::pin(engine.pread(TASKS[2], file, Pos::ZERO, &mut dest, ReadFlags::default()));
+    assert!(polls(&mut read).is_pending());
+    let [first, second, third] = [2, 3, 4];
+    let (shared, alone) = (Mode::Shared, Mode::Exclusive);
+    assert_eq!(
+        uses(engine, file, Lock::Io),
+        [(first, alone, false), (second, alone, true), (third, shared, true)]
+    );
+    assert!(polls(&mut read).is_pending(), "the truncation came first");
+    engine.release(TASKS[0]);
+    assert_eq!(polls(&mut write), Poll::Ready(OpResult(Ok(Bytes::new(10)))));
+    assert_eq!(uses(engine, file, Lock::Io), [(second, alone, false), (third, shared, true)]);
+    drop(cut);
+    assert_eq!(uses(engine, file, Lock::Io), [(third, shared, false)], "who gives up lets it go");
+    assert_eq!(polls(&mut read), Poll::Ready(OpResult(Ok(Bytes::new(10)))));
+    assert_eq!(uses(engine, file, Lock::Io), []);
+    let all = rules(engine);
+    let count = |rule: Rule| all.iter().filter(|other| **other == rule).count();
+    assert_eq!(
+        (count(Rule::WaitsToExclude), count(Rule::WaitsToShare), count(Rule::LockTaken)),
+        (1, 1, 1)
+    );
+}
+
+#[test]
+fn who_may_not_wait_for_a_lock_is_told_so() {
+    let mut rig = rig();
+    let (engine, file) = (&rig.engine, rig.file);
+    let stop = Stop { task: TASKS[0], point: StopPoint::AfterCopy, at: None, passes: 0 };
+    engine.hold_at(Some(stop));
+    let mut source = Fill { byte: 2, len: Bytes::new(10) };
+    let mut write: BoxedOp<'_> =
+        Box::pin(engine.pwrite(TASKS[0], file, Pos::ZERO, &mut source, WriteFlags::default()));
+    assert!(polls(&mut write).is_pending());
+    let again = Poll::Ready(OpResult(Err(Errno::Again)));
+    let mut other = Fill { byte: 3, len: Bytes::new(10) };
+    let flags = WriteFlags { nowait: true, ..WriteFlags::default() };
+    let mut second: BoxedOp<'_> =
+        Box::pin(engine.pwrite(TASKS[1], file, Pos::ZERO, &mut other, flags));
+    assert_eq!(polls(&mut second), again);
+    let mut dest = Discard(Bytes::new(10));
+    let flags = ReadFlags { nowait: true, ..ReadFlags::default() };
+    let mut read: BoxedOp<'_> = Box::pin(engine.pread(TASKS[2], file, Pos::ZERO, &mut dest, flags));
+    assert_eq!(polls(&mut read), again);
+    drop((read, second));
+    engine.release(TASKS[0]);
+    assert!(polls(&mut write).is_ready());
+    drop(write);
+    is_whole(&mut rig);
+}
+
+#[test]
+fn a_device_is_read_and_written_without_the_inode_lock() {
+    let mut rig = Rig::new(geometries()[0], Behaviours::default(), Kind::BlockDev, NoTrace);
+    rig.write(0, 600, 1, false);
+    let (engine, file) = (&rig.engine, rig.file);
+    let stop = Stop { task: TASKS[0], point: StopPoint::AfterCopy, at: None, passes: 0 };
+    engine.hold_at(Some(stop));
+    let mut source = Fill { byte: 2, len: Bytes::new(10) };
+    let mut write: BoxedOp<'_> =
+        Box::pin(engine.pwrite(TASKS[0], file, Pos::ZERO, &mut source, WriteFlags::default()));
+    assert!(polls(&mut write).is_pending());
+    let mut other = Fill { byte: 3, len: Bytes::new(10) };
+    let second: BoxedOp<'_> =
+        Box::pin(engine.pwrite(TASKS[1], file, Pos::new(500), &mut other, WriteFlags::default()));
+    let done = drive_all(engine, &mut rig.sim, vec![second]).expect("nothing hangs");
+    assert_eq!(done, [OpResult(Ok(Bytes::new(10)))]);
+}
