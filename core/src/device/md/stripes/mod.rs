@@ -123,9 +123,9 @@ pub enum Purpose {
     Bypass(ArrayBioId, Bytes),
     /// The bitmap, before the data of the member.
     Bitmap,
-    /// A log, before the data of the member or on a device of its own; nothing waits for it but
-    /// what comes behind it.
-    Log,
+    /// A log of a row, before the data of the member or on a device of its own; what comes behind
+    /// it waits for it.
+    Log(Sector),
 }
 
 /// An I/O of a member.
