@@ -236,6 +236,16 @@ switch! {
     }
 }
 
+switch! {
+    /// When the thread of an array handles rows that a bio has given it.
+    ArrayThread {
+        /// Once the submitter sleeps: the next bios may fill the row. So it is on one processor.
+        SubmitterSleeps = "submitter-sleeps",
+        /// After each bio: what its end leaves of a row is handled by itself.
+        EachBio = "each-bio",
+    }
+}
+
 macro_rules! behaviours {
     ($($name:ident: $switch:ident,)*) => {
         /// One value for every switch.
@@ -291,6 +301,7 @@ behaviours! {
     folio_split: FolioSplit,
     insert_flush: InsertFlush,
     stripe_alignment: StripeAlignment,
+    array_thread: ArrayThread,
 }
 
 /// How a profile is known.
@@ -341,6 +352,7 @@ const LINUX_5_15: Behaviours = Behaviours {
     folio_split: FolioSplit::Uniform,
     insert_flush: InsertFlush::None,
     stripe_alignment: StripeAlignment::None,
+    array_thread: ArrayThread::SubmitterSleeps,
 };
 /// Of kernels before iomap: what the switches say, and no more.
 const LINUX_3_15: Behaviours =

@@ -76,6 +76,20 @@ counters! {
     BalanceDirtyCalls = "balance_dirty_calls",
     /// Cuts of bios by the limits of the queue.
     SplitBios = "split_bios",
+    /// Bytes read from members of an array.
+    MemberRead = "member_bytes_read",
+    /// Bytes written to members of an array.
+    MemberWritten = "member_bytes_written",
+    /// Rows of an array that were written whole.
+    RowsFull = "array_rows_full",
+    /// Rows whose parity was updated from what changed.
+    RowsRmw = "array_rows_rmw",
+    /// Rows whose parity was made anew though not all of their data was written.
+    RowsRcw = "array_rows_rcw",
+    /// Rows that waited for more data.
+    RowsDelayed = "array_rows_delayed",
+    /// Rows that waited and were then written whole.
+    RowsAbsorbed = "array_rows_absorbed",
 }
 
 /// The value of every counter.

@@ -5,7 +5,6 @@
 use super::fault::build_faults;
 pub use super::fields::ScenarioError;
 use super::fields::{Problem, RawSize, locate, number};
-use super::queue;
 use super::raw::{self, Raw, RawDevice, RawOp, RawWorld};
 use super::shape;
 use super::size::parse_size;
@@ -13,7 +12,10 @@ use super::start::{Taken, build_files};
 use super::{
     Action, MAX_FILE, MAX_HELD, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp, StartFile, Variant,
 };
+use super::{array, queue};
 use crate::behaviour::{Behaviours, Profile};
+use crate::cache::frame_alloc::FramePolicy;
+use crate::device::disk::Disk;
 use crate::device::sim::Timing;
 use crate::geometry::Geometry;
 use crate::ops::readahead::ReadaheadLimits;
@@ -75,15 +77,21 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
         geometry,
         readahead,
         keep_going: raw.world.get_ref().keep_going,
+        frames: frames(raw.world.get_ref().scattered),
         variants,
         files,
         device: raw.device.as_ref().map_or(Ok(Timing::Ram), build_device)?,
         queue: raw.queue.as_ref().map(queue::build).transpose()?,
         partition: raw.partition.as_ref().map_or(Ok(Bytes::ZERO), queue::partition)?,
+        array: raw.array.as_ref().map(array::build).transpose()?,
         ops,
         faults,
         free_blocks: free_blocks.map(Blocks::new),
     })
+}
+
+const fn frames(scattered: bool) -> FramePolicy {
+    if scattered { FramePolicy::Scattered } else { FramePolicy::Packed }
 }
 
 fn build_geometry(world: &Spanned<RawWorld>) -> Result<Geometry, Problem> {
@@ -116,14 +124,32 @@ fn build_variant<'a>(
 }
 
 fn build_device(raw: &RawDevice) -> Result<Timing, Problem> {
-    let per_second = number("mib_per_second", &raw.mib_per_second, 1, 1_000_000)?;
     let micros = |name, value| number(name, value, 0, 60_000_000).map(|n| Nanos::new(n * 1000));
-    Ok(Timing::Queue {
-        depth: number("depth", &raw.depth, 1, 1024)? as u32,
-        latency: micros("latency_us", &raw.latency_us)?,
-        per_kib: Nanos::new(1_000_000_000 / (per_second * 1024)),
-        flush: micros("flush_us", &raw.flush_us)?,
-    })
+    match raw {
+        RawDevice::Queue { depth, latency_us, mib_per_second, flush_us } => {
+            let per_second = number("mib_per_second", mib_per_second, 1, 1_000_000)?;
+            Ok(Timing::Queue {
+                depth: number("depth", depth, 1, 1024)? as u32,
+                latency: micros("latency_us", latency_us)?,
+                per_kib: Nanos::new(1_000_000_000 / (per_second * 1024)),
+                flush: micros("flush_us", flush_us)?,
+            })
+        }
+        RawDevice::Disk { rpm, size: whole, track, settle_us, seek_us, flush_us } => {
+            let bytes = size(track)?;
+            if bytes.is_zero() {
+                return Err((track.span(), "track is 0: expected the bytes of a track".to_owned()));
+            }
+            let disk = Disk {
+                size: size(whole)?,
+                track: bytes,
+                turn: Nanos::new(60_000_000_000 / number("rpm", rpm, 1, 1_000_000)?),
+                settle: micros("settle_us", settle_us)?,
+                stroke: micros("seek_us", seek_us)?,
+            };
+            Ok(Timing::Disk { disk, flush: micros("flush_us", flush_us)? })
+        }
+    }
 }
 
 /// Refuses a scenario whose files would need more memory than a run may have: what they hold at

@@ -1,6 +1,7 @@
 //! Scenarios: a world, files, and what is done to them; as a file people write, and as a run.
 
 mod armed;
+mod array;
 pub mod fault;
 pub(crate) mod fields;
 pub mod file;
@@ -15,6 +16,8 @@ mod start;
 
 use crate::behaviour::{Behaviours, StripeAlignment};
 use crate::block::limits::QueueLimits;
+use crate::cache::frame_alloc::FramePolicy;
+use crate::device::array::ArrayKind;
 use crate::device::sim::Timing;
 use crate::fs::prealloc::Prealloc;
 use crate::geometry::Geometry;
@@ -211,6 +214,8 @@ pub struct Scenario {
     pub readahead: Bytes,
     /// A broken invariant is shown and stops nothing.
     pub keep_going: bool,
+    /// Whether folios that follow each other do so in memory.
+    pub frames: FramePolicy,
     /// Settings to run it with: one at least, two to compare.
     pub variants: Vec<Variant>,
     /// Files at the start.
@@ -221,6 +226,8 @@ pub struct Scenario {
     pub queue: Option<QueueLimits>,
     /// Where the partition that holds the files begins on the device.
     pub partition: Bytes,
+    /// The array that the device is.
+    pub array: Option<ArrayKind>,
     /// What is done.
     pub ops: Vec<ScenarioOp>,
     /// What goes wrong.
@@ -230,9 +237,12 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The limits of the queue in a run: kernels from 7.1 on cut at the stripes of a device of
+    /// The limits of the queue in a run, which an array has by itself: kernels from 7.1 on cut at the stripes of a device of
     /// which parts are expensive.
     pub fn queue_of(&self, variant: &Variant) -> Option<QueueLimits> {
+        if let (None, Some(array)) = (self.queue, &self.array) {
+            return Some(array::limits(array, variant));
+        }
         let limits = self.queue?;
         let cuts = variant.behaviours.stripe_alignment == StripeAlignment::BlockSplit;
         let stripe = limits.stripe().filter(|_| cuts && limits.chunk.is_zero());

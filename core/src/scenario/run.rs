@@ -2,8 +2,8 @@
 
 use super::armed::Armed;
 use super::{Action, FileSystem, Scenario, ScenarioOp, StartFile, Variant};
-use crate::cache::frame_alloc::FramePolicy;
 use crate::counters::Counters;
+use crate::device::array::Array;
 use crate::device::sim::{Sim, peek_bytes};
 use crate::device::store::Store;
 use crate::engine::{Engine, ReadFlags, Stuck, WriteFlags, drive};
@@ -77,6 +77,10 @@ fn run_and_look<S: Sink, T>(
 ) -> Result<(Run<S>, T), Stuck> {
     let geometry = scenario.geometry;
     let mut sim = Sim::new(scenario.device);
+    if let Some(kind) = scenario.array {
+        let array = Array::new(kind, variant.behaviours.array_thread);
+        sim.set_array(array.expect("checked when it was read"));
+    }
     let mut space = SpaceAllocator::new(DevAddr::new(1 << 30), None);
     for extent in scenario.files.iter().flat_map(|file| file.extents.iter().flatten()) {
         space.skip_to(extent.addr + extent.range.len());
@@ -85,7 +89,7 @@ fn run_and_look<S: Sink, T>(
         geometry,
         behaviours: variant.behaviours,
         stable_writes: false,
-        frames: FramePolicy::Packed,
+        frames: scenario.frames.clone(),
         space,
         readahead: ReadaheadLimits::new(geometry, scenario.readahead, ReadaheadLimits::DEFAULT_IO),
         queue: scenario.queue_of(variant),

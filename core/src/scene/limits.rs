@@ -128,6 +128,10 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                 | DeltaKind::BioSegLen
                 | DeltaKind::BioEnd
                 | DeltaKind::BioCut
+                | DeltaKind::ArrayShape
+                | DeltaKind::MemberRead
+                | DeltaKind::MemberWritten
+                | DeltaKind::RowDecision
                 | DeltaKind::OpHead
                 | DeltaKind::OpPos
                 | DeltaKind::OpLen

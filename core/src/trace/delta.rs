@@ -112,6 +112,14 @@ kinds! {
     /// Bio: where its queue cut it for the `aux`th time: device byte, with the code of the
     /// reason in the bits below a sector; 0 = not so often.
     BioCut = 120, "bio.cut";
+    /// The array behind the device: [`super::array::ArrayShape`]; 0 = there is none.
+    ArrayShape = 121, "array";
+    /// Member of the array: times that its block of row `aux` was read.
+    MemberRead = 122, "member.read";
+    /// Member of the array: times that its block of row `aux` was written.
+    MemberWritten = 123, "member.written";
+    /// Row of the array: [`super::array::RowDecision`] code; 0 = nothing was decided yet.
+    RowDecision = 124, "row";
     /// File: what operation `aux` has to do with the inode lock: [`crate::locks::LockUse`]; 0 =
     /// nothing.
     IoLock = 85, "i_rwsem";

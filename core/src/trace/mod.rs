@@ -3,6 +3,7 @@
 
 pub mod address;
 pub mod align;
+pub mod array;
 pub mod delta;
 mod file_state;
 mod folio_state;

@@ -302,6 +302,22 @@ rules! {
     BioRemapped = 281, Function, "blk_partition_remap", "bio {0} of {3b}: sector {2s} of the partition is sector {1s} of the disk";
     /// A part of a bio is done.
     PartCompleted = 282, Function, "bio_chain_endio", "a part of bio {0} completes, parts left: {1}, error so far: {2}";
+    /// The device is an array.
+    ArrayMade = 284, Op, "md_run", "the device is an array of level {0} with {1} members and chunks of {2b}";
+    /// Rows are written whole.
+    RowsFull = 285, Function, "handle_stripe_dirtying", "{1} rows from sector {0s} of the members: all data is there, nothing is read";
+    /// Parity is updated from what changes.
+    RowsRmw = 286, Function, "handle_stripe_dirtying", "{1} rows from sector {0s} of the members: {2} blocks of each are read, what changes is added to parity";
+    /// Parity is made anew.
+    RowsRcw = 287, Function, "handle_stripe_dirtying", "{1} rows from sector {0s} of the members: {2} blocks of each are missing, {3} are read now, parity is made anew";
+    /// Rows wait for more data.
+    RowsDelayed = 288, Function, "handle_stripe_dirtying", "{1} rows from sector {0s} of the members: {2} blocks of each are missing, they wait for more data";
+    /// Members are read.
+    MembersRead = 289, Function, "ops_run_io", "{0b} are read from the members: data {1b}, P {2b}, Q {3b}";
+    /// Members are written.
+    MembersWritten = 290, Function, "ops_run_io", "{0b} are written to the members: data {1b}, P {2b}, Q {3b}";
+    /// What became of rows.
+    RowsCounted = 291, Delta, "raid5d", "rows so far handled: whole {0}, parity updated {1}, parity made anew {2}, delayed {3}";
     /// Writeback ends a bio where a stripe of the device does.
     StripeClipped = 283, Function, "iomap_add_to_ioend", "{1b} at {0x} fit before the next stripe at sector {2s}: the other {3b} go on in a new bio";
     /// An operation waits to share a lock.

@@ -25,12 +25,13 @@ pub(super) enum Kind {
     GuestMembers,
     GuestRows,
     GuestRemaps,
+    GuestLimits,
     /// A thing that a bug case expects.
     Bug(&'static str),
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 15] = [
+    pub(super) const ALL: [Self; 16] = [
         Self::Content,
         Self::IoendAdds,
         Self::Bios,
@@ -46,6 +47,7 @@ impl Kind {
         Self::GuestMembers,
         Self::GuestRows,
         Self::GuestRemaps,
+        Self::GuestLimits,
     ];
 
     /// The name in output and in the list of known differences.
@@ -66,6 +68,7 @@ impl Kind {
             Self::GuestMembers => "guest_member_sums",
             Self::GuestRows => "guest_rmw_rcw",
             Self::GuestRemaps => "guest_remaps",
+            Self::GuestLimits => "guest_limits",
             Self::Bug(name) => name,
         }
     }
@@ -86,6 +89,7 @@ impl Kind {
             | Self::GuestMembers
             | Self::GuestRows
             | Self::GuestRemaps
+            | Self::GuestLimits
             | Self::Bug(_) => &[],
         }
     }
@@ -204,6 +208,7 @@ fn settle(rows: &mut [Value], note: &Unstable, kind: Kind) {
         | Kind::GuestMembers
         | Kind::GuestRows
         | Kind::GuestRemaps
+        | Kind::GuestLimits
         | Kind::Bug(_) => &[],
     };
     for field in &note.fields {
@@ -286,6 +291,7 @@ fn list(lists: &Lists, kind: Kind) -> &[Value] {
         | Kind::GuestMembers
         | Kind::GuestRows
         | Kind::GuestRemaps
+        | Kind::GuestLimits
         | Kind::Bug(_) => &[],
     }
 }

@@ -5,6 +5,7 @@
 
 use super::stripes::{
     ArrayBio, ArrayBioId, Consistency, Ended, MemberIo, Note, Pass, Purpose, StripeConfig, Stripes,
+    Tally,
 };
 use crate::block::bio::BioOp;
 use crate::device::store::Store;
@@ -87,6 +88,7 @@ pub struct Bench {
     /// Rows whose writes stand in a log, until they are on their members.
     log: BTreeMap<u64, Vec<(MemberId, Vec<u8>)>>,
     sums: Sums,
+    told: Tally,
     ended: Vec<Ended>,
     next: u32,
     /// Rows that their member cannot read: member, first sector.
@@ -107,6 +109,7 @@ impl Bench {
             events: Vec::new(),
             log: BTreeMap::new(),
             sums: Sums::default(),
+            told: Tally::default(),
             ended: Vec::new(),
             next: 0,
             bad: Vec::new(),
@@ -124,6 +127,15 @@ impl Bench {
     /// What the array did since this was asked last, in order.
     pub fn take_events(&mut self) -> Vec<Event> {
         core::mem::take(&mut self.events)
+    }
+    /// Rows by decision since this was asked last.
+    pub fn take_tally(&mut self) -> Tally {
+        let now = self.stripes.tally();
+        now.since(core::mem::replace(&mut self.told, now))
+    }
+    /// Bios that have ended are nobody's concern any more.
+    pub fn forget_ended(&mut self) {
+        self.ended.clear();
     }
     /// Totals since this was asked last.
     pub fn take_sums(&mut self) -> Sums {

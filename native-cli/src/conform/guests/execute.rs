@@ -113,7 +113,7 @@ fn limits(
     geometry: Geometry,
 ) -> Result<ReadaheadLimits, String> {
     let mut queues = case.limits.values().chain(common.limits.values());
-    let Queue { read_ahead_kb, max_sectors_kb } =
+    let Queue { read_ahead_kb, max_sectors_kb, .. } =
         *queues.next().ok_or("the case names no limits of its device")?;
     Ok(ReadaheadLimits::new(geometry, Bytes::kib(read_ahead_kb), Bytes::kib(max_sectors_kb)))
 }

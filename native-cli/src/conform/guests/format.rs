@@ -55,6 +55,18 @@ pub(super) struct Member {
 pub(super) struct Queue {
     pub(super) read_ahead_kb: u64,
     pub(super) max_sectors_kb: u64,
+    #[serde(default)]
+    pub(super) max_hw_sectors_kb: u64,
+    #[serde(default)]
+    pub(super) minimum_io_size: u64,
+    #[serde(default)]
+    pub(super) optimal_io_size: u64,
+    #[serde(default)]
+    pub(super) chunk_sectors: u64,
+    #[serde(default)]
+    pub(super) max_segments: u64,
+    #[serde(default)]
+    pub(super) max_segment_size: u64,
 }
 
 /// A case.
@@ -103,6 +115,11 @@ pub(super) struct GuestOp {
 /// The name of an event row.
 pub(super) fn name(row: &[Value]) -> &str {
     row.first().and_then(Value::as_str).unwrap_or("")
+}
+
+/// Whether a row is of a mapping of the file system.
+pub(super) fn is_mapping(row: &[Value]) -> bool {
+    name(row).starts_with("iomap_iter")
 }
 
 /// A word of a row, or nothing.

@@ -202,6 +202,25 @@ pub struct Tally {
     pub extra: u64,
 }
 
+impl Tally {
+    /// What has been added since an earlier one.
+    #[must_use]
+    pub const fn since(&self, before: Self) -> Self {
+        Self {
+            full: self.full - before.full,
+            rmw: self.rmw - before.rmw,
+            rcw: self.rcw - before.rcw,
+            delayed: self.delayed - before.delayed,
+            absorbed: self.absorbed - before.absorbed,
+            waits: self.waits - before.waits,
+            preread: self.preread - before.preread,
+            computed: self.computed - before.computed,
+            mismatches: self.mismatches - before.mismatches,
+            extra: self.extra - before.extra,
+        }
+    }
+}
+
 /// A bio that has not ended.
 #[derive(Clone, Debug)]
 struct Running {
