@@ -201,6 +201,9 @@ fn every_byte_survives_failures_and_rebuilds() {
     for seed in 0..60 {
         torture(any_array(seed), seed, 60);
     }
+    for seed in 60..64 {
+        torture(any_array(seed), seed, 600);
+    }
 }
 
 #[test]

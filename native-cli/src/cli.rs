@@ -4,6 +4,7 @@ use crate::conform::ConformArgs;
 use crate::render::RenderArgs;
 use crate::run::RunArgs;
 use crate::serve::ServeArgs;
+use crate::steps::StepsArgs;
 use clap::{Parser, Subcommand};
 
 /// Linux buffered I/O you can see, step through and run.
@@ -30,6 +31,8 @@ pub(crate) enum Verb {
     Conform(ConformArgs),
     /// Show one moment of a run as text or SVG
     Render(RenderArgs),
+    /// List the steps of a run, or find some of them
+    Steps(StepsArgs),
     /// Serve the page, which is inside this program, on 127.0.0.1
     Serve(ServeArgs),
 }

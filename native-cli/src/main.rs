@@ -11,6 +11,7 @@ mod render;
 mod run;
 mod serve;
 mod signal;
+mod steps;
 mod target;
 
 use clap::Parser;
@@ -33,6 +34,7 @@ fn run(cli: &Cli) -> Outcome<()> {
         Some(Verb::Run(args)) => run::run(args),
         Some(Verb::Conform(args)) => conform::conform(args),
         Some(Verb::Render(args)) => render::render(args),
+        Some(Verb::Steps(args)) => steps::steps(args),
         Some(Verb::Serve(args)) => serve::serve(args),
         Some(Verb::Demo) | None => demo::demo(),
     }

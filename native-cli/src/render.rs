@@ -70,9 +70,9 @@ fn theme(word: &str) -> Result<Theme, String> {
 }
 
 /// A run with its name.
-struct Shown {
-    name: String,
-    timeline: Timeline,
+pub(crate) struct Shown {
+    pub(crate) name: String,
+    pub(crate) timeline: Timeline,
 }
 
 /// Carries the command out.
@@ -157,7 +157,8 @@ fn seek_first_write(timeline: &mut Timeline) -> Option<Pos> {
     None
 }
 
-fn load(path: &Path, variant: Option<&str>) -> Outcome<Vec<Shown>> {
+/// The runs of a file: that of a trace, or those of a scenario.
+pub(crate) fn load(path: &Path, variant: Option<&str>) -> Outcome<Vec<Shown>> {
     match input::read(path)? {
         Input::Trace(trace) => {
             let (header, recording) = *trace;

@@ -109,6 +109,11 @@ kinds! {
     /// File: what a reclaimed folio left where it started, at block `aux`:
     /// [`crate::cache::workingset::Shadow`]; 0 = nothing.
     Shadow = 50, "shadow";
+    /// File: what operation `aux` has to do with the inode lock: [`crate::locks::LockUse`]; 0 =
+    /// nothing.
+    IoLock = 85, "i_rwsem";
+    /// File: the same of the invalidate lock.
+    InvalidateLock = 86, "invalidate_lock";
     /// Bio: where its queue cut it for the `aux`th time: device byte, with the code of the
     /// reason in the bits below a sector; 0 = not so often.
     BioCut = 120, "bio.cut";
@@ -120,11 +125,6 @@ kinds! {
     MemberWritten = 123, "member.written";
     /// Row of the array: [`super::array::RowDecision`] code; 0 = nothing was decided yet.
     RowDecision = 124, "row";
-    /// File: what operation `aux` has to do with the inode lock: [`crate::locks::LockUse`]; 0 =
-    /// nothing.
-    IoLock = 85, "i_rwsem";
-    /// File: the same of the invalidate lock.
-    InvalidateLock = 86, "invalidate_lock";
 }
 
 /// One change of one word of state.

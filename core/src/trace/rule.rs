@@ -3,8 +3,8 @@
 //!
 //! In a sentence `{n}` is input n as a number, `{nb}` as bytes for people, `{nx}` in hex, `{ns}` as
 //! the sector of a device byte, `{nt}` as a mapping type, `{nr}` as the reason a bio ended, `{no}`
-//! as an operation, `{nd}` as a result, `{nk}` as a lock, `{nl}` and `{nh}` its low and high half,
-//! `{nw}` the reason of a cut; `{na}` is all or none, `{np}` the end of the bio before, `{nf}` a
+//! as an operation, `{nd}` as a result, `{nk}` as a lock, `{nw}` as the reason of a cut, `{nl}` and
+//! `{nh}` its low and high half; `{na}` is all or none, `{np}` the end of the bio before, `{nf}` a
 //! point of faults, `{ne}` the name of an error.
 
 use super::step::Grain;
@@ -296,12 +296,22 @@ rules! {
     RequestIssued = 88, Function, "blk_mq_start_request", "request {0} is issued: {2b} at sector {1s}, bios in it: {3}";
     /// The device is done with a request.
     RequestCompleted = 89, Function, "blk_mq_end_request", "request {0} of {1b} completes, error {2}: its bios end in order";
+    /// An operation waits to share a lock.
+    WaitsToShare = 190, Function, "rwsem_down_read_slowpath", "waits for {0k}: operation {1} has it or came first";
+    /// An operation waits to have a lock alone.
+    WaitsToExclude = 191, Function, "rwsem_down_write_slowpath", "waits for {0k}: operation {1} has it or came first";
+    /// An operation that waited has the lock.
+    LockTaken = 192, Function, "rwsem_mark_wake", "has {0k} now";
+    /// An operation that may not wait would have to.
+    LockRefused = 193, Function, "down_read_trylock", "{0k} is not free, and this may not wait: EAGAIN";
     /// A bio is larger than the limits of the queue allow.
     BioSplit = 280, Function, "bio_submit_split", "bio {0} is cut at sector {2s}: the part from sector {1s} goes first, the rest is submitted again; {3w}";
     /// The file system's device is a partition.
     BioRemapped = 281, Function, "blk_partition_remap", "bio {0} of {3b}: sector {2s} of the partition is sector {1s} of the disk";
     /// A part of a bio is done.
     PartCompleted = 282, Function, "bio_chain_endio", "a part of bio {0} completes, parts left: {1}, error so far: {2}";
+    /// Writeback ends a bio where a stripe of the device does.
+    StripeClipped = 283, Function, "iomap_add_to_ioend", "{1b} at {0x} fit before the next stripe at sector {2s}: the other {3b} go on in a new bio";
     /// The device is an array.
     ArrayMade = 284, Op, "md_run", "the device is an array of level {0} with {1} members and chunks of {2b}";
     /// Rows are written whole.
@@ -318,16 +328,6 @@ rules! {
     MembersWritten = 290, Function, "ops_run_io", "{0b} are written to the members: data {1b}, P {2b}, Q {3b}";
     /// What became of rows.
     RowsCounted = 291, Delta, "raid5d", "rows so far handled: whole {0}, parity updated {1}, parity made anew {2}, delayed {3}";
-    /// Writeback ends a bio where a stripe of the device does.
-    StripeClipped = 283, Function, "iomap_add_to_ioend", "{1b} at {0x} fit before the next stripe at sector {2s}: the other {3b} go on in a new bio";
-    /// An operation waits to share a lock.
-    WaitsToShare = 190, Function, "rwsem_down_read_slowpath", "waits for {0k}: operation {1} has it or came first";
-    /// An operation waits to have a lock alone.
-    WaitsToExclude = 191, Function, "rwsem_down_write_slowpath", "waits for {0k}: operation {1} has it or came first";
-    /// An operation that waited has the lock.
-    LockTaken = 192, Function, "rwsem_mark_wake", "has {0k} now";
-    /// An operation that may not wait would have to.
-    LockRefused = 193, Function, "down_read_trylock", "{0k} is not free, and this may not wait: EAGAIN";
 }
 
 impl Rule {

@@ -17,15 +17,15 @@ pub fn render_recording(recording: &Recording) -> String {
     out
 }
 
-fn write_step(out: &mut String, at: usize, step: &Step) -> fmt::Result {
+/// A step in one line, without its number.
+pub fn step_line(step: &Step) -> String {
     let op = step.op.map_or_else(|| "-".to_owned(), |op| op.get().to_string());
-    writeln!(
-        out,
-        "{at:4} op {op} {} {}: {}",
-        step.context.name(),
-        step.rule.function(),
-        step.rule.sentence(step.args)
-    )
+    let (function, sentence) = (step.rule.function(), step.rule.sentence(step.args));
+    format!("op {op} {} {function}: {sentence}", step.context.name())
+}
+
+fn write_step(out: &mut String, at: usize, step: &Step) -> fmt::Result {
+    writeln!(out, "{at:4} {}", step_line(step))
 }
 
 fn write_delta(out: &mut String, delta: &Delta) -> fmt::Result {

@@ -172,8 +172,9 @@ impl Bench {
         self.next += 1;
         self.stripes.submit(ArrayBio { id, op, sync, start, len, data });
         while self.stripes.is_waiting() {
-            self.turn();
+            let worked = self.turn();
             self.stripes.resume();
+            assert!(worked || !self.stripes.is_waiting(), "nothing will free a row");
         }
         if self.token == Token::EachBio {
             self.settle();
@@ -326,8 +327,9 @@ impl Bench {
         let rows = self.stripes.config().member.get() / super::stripes::ROW.get();
         for row in 0..rows {
             let at = Sector::new(row * super::stripes::ROW.get());
-            while !self.stripes.pass(at, pass) {
+            if !self.stripes.pass(at, pass) {
                 self.settle();
+                assert!(self.stripes.pass(at, pass), "nothing will free a row");
             }
             self.settle();
             if pass == Pass::Rebuild {
