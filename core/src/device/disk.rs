@@ -2,8 +2,9 @@
 //! order. Virtual time in whole nanoseconds; it claims order and proportion, not seconds.
 //!
 //! A seek takes `settle` and grows with the root of the distance to `stroke` for the whole disk, as
-//! heads accelerate and brake. Then the plate must turn to the first byte, then the bytes pass under
-//! the head. All tracks have the same length; the time from a track to the next one is in `settle`.
+//! heads accelerate and brake. Then the plate must turn to the first byte, then the bytes pass
+//! under the head. All tracks have the same length; the time from a track to the next one is in
+//! `settle`.
 
 use crate::units::{Bytes, DevAddr, Nanos, Time};
 

@@ -237,8 +237,8 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The limits of the queue in a run, which an array has by itself: kernels from 7.1 on cut at the stripes of a device of
-    /// which parts are expensive.
+    /// The limits of the queue in a run, which an array has by itself: kernels from 7.1 on cut at
+    /// the stripes of a device of which parts are expensive.
     pub fn queue_of(&self, variant: &Variant) -> Option<QueueLimits> {
         if let (None, Some(array)) = (self.queue, &self.array) {
             return Some(array::limits(array, variant));
