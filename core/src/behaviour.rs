@@ -297,6 +297,16 @@ switch! {
     }
 }
 
+switch! {
+    /// When the thread of an array handles rows that a bio has given it.
+    ArrayThread {
+        /// Once the submitter sleeps: the next bios may fill the row. So it is on one processor.
+        SubmitterSleeps = "submitter-sleeps",
+        /// After each bio: what its end leaves of a row is handled by itself.
+        EachBio = "each-bio",
+    }
+}
+
 macro_rules! behaviours {
     ($($name:ident: $switch:ident,)*) => {
         /// One value for every switch.
@@ -358,6 +368,7 @@ behaviours! {
     bdev_write: BdevWrite,
     buffer_folios: BufferFolios,
     deadline_next: DeadlineNext,
+    array_thread: ArrayThread,
 }
 
 /// How a profile is known.
@@ -414,6 +425,7 @@ const LINUX_5_15: Behaviours = Behaviours {
     bdev_write: BdevWrite::Generic,
     buffer_folios: BufferFolios::Smallest,
     deadline_next: DeadlineNext::Latter,
+    array_thread: ArrayThread::SubmitterSleeps,
 };
 /// Of kernels before iomap: what the switches say, and no more.
 const LINUX_3_15: Behaviours =

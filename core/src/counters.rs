@@ -82,6 +82,20 @@ counters! {
     DirectFallbacks = "dio_fallbacks",
     /// Buffers that were looked at one by one.
     BufferVisits = "buffer_visits",
+    /// Bytes read from members of an array.
+    MemberRead = "member_bytes_read",
+    /// Bytes written to members of an array.
+    MemberWritten = "member_bytes_written",
+    /// Rows of an array that were written whole.
+    RowsFull = "array_rows_full",
+    /// Rows whose parity was updated from what changed.
+    RowsRmw = "array_rows_rmw",
+    /// Rows whose parity was made anew though not all of their data was written.
+    RowsRcw = "array_rows_rcw",
+    /// Rows that waited for more data.
+    RowsDelayed = "array_rows_delayed",
+    /// Rows that waited and were then written whole.
+    RowsAbsorbed = "array_rows_absorbed",
 }
 
 /// The value of every counter.

@@ -33,6 +33,7 @@ use crate::ops::mmap::MemoryMap;
 use crate::ops::readahead::{ReadaheadLimits, Window};
 use crate::ops::{OpKind, OpResult};
 use crate::ordered::{OrderedMap, OrderedSet};
+use crate::trace::array::ArrayState;
 use crate::trace::delta::{Delta, DeltaKind};
 use crate::trace::model::FileState;
 use crate::trace::rule::Rule;
@@ -213,6 +214,8 @@ pub struct World<E: Env> {
     pub(crate) effects: VecDeque<Effect>,
     pub(crate) flushes: Vec<(FlushId, Option<Result<(), Errno>>)>,
     pub(crate) counters: Counters,
+    /// The array behind the device, where a trace wants to know.
+    pub(crate) array: ArrayState,
     pub(crate) now: Time,
     /// Moments at which somebody may go on though nothing happens.
     pub(crate) timers: OrderedSet<Time>,
@@ -265,6 +268,7 @@ impl<E: Env> World<E> {
             effects: VecDeque::new(),
             flushes: Vec::new(),
             counters: Counters::default(),
+            array: ArrayState::default(),
             now: Time::ZERO,
             timers: OrderedSet::default(),
             dirt: None,
@@ -380,6 +384,21 @@ impl<E: Env> World<E> {
         let old = self.counters.get(counter);
         *self.counters.slot(counter.code()).expect("a counter of ours") = old + n;
         self.note(DeltaKind::Counter, counter.code(), 0, old, old + n);
+    }
+    /// Sets a word of the array behind the device. Without a trace nobody keeps it.
+    pub(crate) fn set_array(&mut self, kind: DeltaKind, object: u32, aux: u32, word: u64) {
+        if E::Sink::ON {
+            let old = self.array.word(kind, object, aux);
+            self.array.set(kind, object, aux, word);
+            self.note(kind, object, aux, old, word);
+        }
+    }
+    /// Counts one more of a word of the array.
+    pub(crate) fn add_array(&mut self, kind: DeltaKind, object: u32, aux: u32) {
+        if E::Sink::ON {
+            let word = self.array.word(kind, object, aux) + 1;
+            self.set_array(kind, object, aux, word);
+        }
     }
     pub(crate) fn set_size(&mut self, id: FileId, size: Pos) {
         let old = core::mem::replace(&mut self.file_mut(id).size, size);

@@ -52,7 +52,7 @@ fn a_direct_read_sees_dirty_bytes_and_leaves_them_cached_and_clean() {
     let mut rig = rig(Kind::Extents);
     rig.write(0, 16384, 7, false);
     assert_eq!(rig.read_direct(4096, 1024).expect("it reads"), [7; 1024]);
-    let model = rig.engine.look(|world| world.snapshot());
+    let model = rig.engine.look(folioscope_core::world::World::snapshot);
     assert_eq!(model.folios().count(), 1, "the folio stays");
     assert_eq!(rig.sim.store().bytes(DevAddr::new(1 << 20), Bytes::new(16384)), [7; 16384]);
     assert!(rig.read_direct(1 << 20, 512).expect("behind EOF").is_empty());
@@ -155,7 +155,7 @@ fn a_clean_folio_that_came_back_meanwhile_goes() {
     drive(engine, &mut rig.sim, load).expect("nothing hangs").0.expect("inside EOF");
     engine.release(task);
     drive(engine, &mut rig.sim, write).expect("nothing hangs").0.expect("it is written");
-    assert_eq!(engine.look(|world| world.snapshot()).folios().count(), 0);
+    assert_eq!(engine.look(folioscope_core::world::World::snapshot).folios().count(), 0);
     assert_eq!(seen(&rig), [2; 4096]);
     assert_eq!(rig.engine.counters().get(Counter::DirectCollisions), 0);
 }
@@ -180,7 +180,7 @@ fn holes_of_arrays_of_pointers_are_filled_through_the_cache_and_written_at_once(
     assert_eq!(rig.write_direct(0, 4096, 2), Ok(4096));
     assert_eq!(rig.engine.counters().get(Counter::DirectFallbacks), 1);
     assert_eq!(rig.durable()[..4096], [2; 4096]);
-    assert_eq!(rig.engine.look(|world| world.snapshot()).folios().count(), 0);
+    assert_eq!(rig.engine.look(folioscope_core::world::World::snapshot).folios().count(), 0);
 }
 
 #[test]

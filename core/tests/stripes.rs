@@ -16,11 +16,15 @@ use folioscope_core::fs::extents::Extents;
 use folioscope_core::fs::{Provider, SpaceAllocator};
 use folioscope_core::iomap::MapType;
 use folioscope_core::ops::readahead::ReadaheadLimits;
+use folioscope_core::scenario::Variant;
 use folioscope_core::scenario::file::parse_scenario;
-use folioscope_core::scenario::run::run_and_read;
+use folioscope_core::scenario::run::{run as run_scenario, run_and_read};
+use folioscope_core::trace::delta::Delta;
+use folioscope_core::trace::model::Model;
 use folioscope_core::trace::rule::Rule;
-use folioscope_core::trace::sink::NoTrace;
-use folioscope_core::trace::timeline::Recording;
+use folioscope_core::trace::sink::{NoTrace, Sink};
+use folioscope_core::trace::step::Step;
+use folioscope_core::trace::timeline::{Recording, Timeline};
 use folioscope_core::units::{Bytes, DevAddr, FileRange, Order, Pos};
 use folioscope_core::world::Config;
 use proptest::prelude::*;
@@ -282,6 +286,159 @@ fn bad_limits_are_told_where_and_what() {
     ] {
         let told = told(from, to);
         assert!(told.starts_with(start), "{told}\nexpected {start}");
+    }
+}
+
+/// Members read and written in KiB; rows whole, and in part; broken invariants; good bytes.
+fn costs(text: &str) -> Vec<(u64, u64, u64, u64, u64, bool)> {
+    let scenario = parse_scenario("s", text).expect("a good file");
+    let of = |variant| {
+        let (run, read) = run_and_read(&scenario, variant, NoTrace).expect("nothing hangs");
+        let count = |counter| run.counters.get(counter);
+        (
+            count(Counter::MemberRead) / 1024,
+            count(Counter::MemberWritten) / 1024,
+            count(Counter::RowsFull),
+            count(Counter::RowsRmw) + count(Counter::RowsRcw),
+            count(Counter::BrokenInvariants),
+            read.seen == read.durable,
+        )
+    };
+    scenario.variants.iter().map(of).collect()
+}
+
+#[test]
+fn the_lesson_on_stripes_costs_what_is_handled_by_itself() {
+    let text = include_str!("../../assets/scenarios/stripe-alignment.toml");
+    let all = 3072 * 8 / 6;
+    // 8 stripes of 16 rows; two are cut: their first part needs two or four chunks of each, the
+    // second finds them in the cache, and parity of both goes out twice.
+    let [each, absorbed, iomap, queue] = costs(text)[..] else { panic!("four variants") };
+    assert_eq!(absorbed, (0, all, 128, 0, 0, true));
+    assert_eq!(iomap, (0, all, 128, 0, 0, true));
+    assert_eq!(each, (384, all + 2 * 128, 96, 64, 0, true));
+    // The queue cuts bios that ended elsewhere already.
+    assert_eq!(queue, each);
+}
+
+#[test]
+fn the_lesson_on_partitions_shows_that_aligned_is_not_aligned() {
+    let text = include_str!("../../assets/scenarios/stripe-alignment-partition.toml");
+    let [partition, disk, stale] = costs(text)[..] else { panic!("three variants") };
+    assert!(partition.4 > 0 && partition.5 && partition.2 == 0, "{partition:?}");
+    assert!(disk.4 == 0 && disk.5 && disk.2 == 112, "{disk:?}");
+    assert!(stale.4 > 0 && stale.5, "one-page folios are never cut: {stale:?}");
+}
+
+#[test]
+fn the_trace_of_an_array_folds_and_goes_back() {
+    let text = include_str!("../../assets/scenarios/stripe-alignment.toml");
+    let scenario = parse_scenario("s", &text.replace("3m", "1m")).expect("a good file");
+    let traced =
+        run_scenario(&scenario, &scenario.variants[0], Recording::default()).expect("it ends");
+    let counters = traced.counters.clone();
+    let mut timeline = Timeline::new(traced.header, traced.sink).expect("a trace fits itself");
+    timeline.seek(usize::MAX);
+    let array = timeline.model().array();
+    assert_eq!(array.shape().map(|shape| (shape.members, shape.data)), Some((8, 6)));
+    let blocks: u64 = array.blocks().map(|(_, _, read, written)| read + written).sum();
+    let moved = counters.get(Counter::MemberRead) + counters.get(Counter::MemberWritten);
+    assert_eq!(blocks, moved / 4096);
+    assert_eq!(array.rows().count() as u64 * 4096 * 6, 1152 * 1024);
+    timeline.seek(0);
+    assert!(timeline.model().array().shape().is_none());
+}
+
+/// Folds the trace, and compares with the engine after every step.
+struct Mirrored(Model);
+
+impl Sink for Mirrored {
+    const ON: bool = true;
+    const MIRROR: bool = true;
+    fn mirror(&mut self, state: &Model) {
+        assert_eq!(self.0.without_tallies(), *state);
+    }
+    fn take(&mut self, _: Step, deltas: &[Delta]) {
+        for delta in deltas {
+            self.0.apply(delta).expect("the trace fits the state");
+        }
+    }
+}
+
+#[test]
+fn what_an_array_and_a_cut_do_is_the_engines_own_state() {
+    let text = include_str!("../../assets/scenarios/stripe-alignment-partition.toml");
+    let text = text.replace("3m", "600k").replace("max_folio_order = 0", "max_folio_order = 5");
+    let scenario = parse_scenario("s", &text).expect("a good file");
+    for name in ["linux-6.18", "linux-7.3"] {
+        let profile = Profile::named(name).expect("there is one");
+        let variant = Variant {
+            name: name.to_owned(),
+            profile: name.to_owned(),
+            behaviours: profile.behaviours,
+        };
+        let sink = Mirrored(Model::new(scenario.geometry));
+        let run = run_scenario(&scenario, &variant, sink).expect("it ends");
+        assert_eq!(run.counters.get(Counter::SplitBios) > 0, name == "linux-7.3");
+    }
+}
+
+#[test]
+fn a_disk_that_turns_takes_its_time_by_where_things_lie() {
+    let text = include_str!("../../assets/scenarios/stripe-alignment.toml");
+    let device = "[device]\nrpm = 7200\nsize = \"16g\"\ntrack = \"1m\"\nsettle_us = 1000\n\
+                  seek_us = 15000\nflush_us = 5000\n\n[[variant]]\nname = \"plain\"\n";
+    let (start, rest) = text.split_once("[array]").expect("it has one");
+    let (_, files) = rest.split_once("[[file]]").expect("it has one");
+    let text = format!("{start}{device}\n[[file]]{files}");
+    let time = |text: &str| {
+        let scenario = parse_scenario("s", text).expect("a good file");
+        let run = run_scenario(&scenario, &scenario.variants[0], Recording::default());
+        let trace = run.expect("it ends").sink;
+        trace.step(trace.len() - 1).time.get()
+    };
+    let near = time(&text);
+    let far = time(&text.replace("sector = 0", "sector = 16777216"));
+    // Three turns for the bytes at least, and the seek to the middle of the disk.
+    assert!(near > 3 * 8_333_333 && far > near + 10_000_000, "{near} {far}");
+    let error = parse_scenario("s", &text.replace("rpm = 7200", "rpm = 0")).expect_err("bad");
+    assert!(error.to_string().contains("rpm is 0: expected 1 to"), "{error}");
+}
+
+#[test]
+fn an_array_of_any_level_says_what_its_members_do() {
+    let text = include_str!("../../assets/scenarios/stripe-alignment.toml");
+    for (level, layout, members, percent) in [
+        ("raid0", None, 4, 100),
+        ("raid1", None, 2, 200),
+        ("raid10", None, 4, 200),
+        ("raid10", Some("o3"), 6, 300),
+        ("raid4", None, 7, 116),
+        ("raid5", Some("right-asymmetric"), 7, 116),
+    ] {
+        let layout = layout.map_or(String::new(), |name| format!("layout = \"{name}\"\n"));
+        let text = text
+            .replace("level = \"raid6\"", &format!("{layout}level = \"{level}\""))
+            .replace("members = 8", &format!("members = {members}"));
+        let (read, written, .., good) = costs(&text)[1];
+        assert!(good && read == 0, "{level}");
+        assert_eq!(written * 100 / 3072, percent, "{level}");
+    }
+}
+
+#[test]
+fn arrays_that_cannot_be_are_told_where_and_what() {
+    let text = include_str!("../../assets/scenarios/stripe-alignment.toml");
+    for (from, to, part) in [
+        ("members = 8", "members = 3", "members = 3: raid6 has 4 members at least, not 3"),
+        ("\"raid6\"", "\"raid2\"", "no level `raid2`: expected raid0"),
+        ("\"64k\"", "1000", "chunk is 1000 B: expected a multiple of 4 KiB"),
+        ("members = 8", "members = 8\nlayout = \"round\"", "no layout `round`: expected one of"),
+        ("\"raid6\"", "\"raid10\"\nlayout = \"n9\"", "no layout `n9` of raid10"),
+    ] {
+        let error = parse_scenario("s", &text.replace(from, to)).expect_err("bad").to_string();
+        let part = part.split(": ").last().unwrap_or(part);
+        assert!(error.starts_with("s:") && error.contains(part), "{error}\n{part}");
     }
 }
 

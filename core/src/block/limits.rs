@@ -118,7 +118,7 @@ impl QueueLimits {
     /// No limit but that each bio is one.
     pub const NONE: Self = Self {
         bytes: Bytes::new(u32::MAX as u64 & !(SECTOR_SIZE - 1)),
-        hardware: Bytes::new(u32::MAX as u64 & !(SECTOR_SIZE - 1)),
+        hardware: Bytes::new(u32::MAX as u64 * SECTOR_SIZE),
         segments: u64::MAX,
         segment: Bytes::new(u32::MAX as u64),
         boundary: Bytes::ZERO,

@@ -41,6 +41,9 @@ impl<E: Env> World<E> {
             out.put(DeltaKind::OpLen, id.get(), 0, op.len.get());
             out.put(DeltaKind::OpRet, id.get(), 0, op.result.map_or(0, OpResult::pack));
         }
+        for (kind, object, aux, word) in self.array.words() {
+            out.put(kind, object, aux, word);
+        }
         for (counter, value) in self.counters.iter() {
             out.put(DeltaKind::Counter, counter.code(), 0, value);
         }

@@ -2,6 +2,8 @@
 //!
 //! They claim order and counts, not seconds.
 
+pub mod array;
+pub mod disk;
 pub mod fault;
 mod flights;
 pub mod md;

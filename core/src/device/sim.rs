@@ -1,5 +1,7 @@
 //! One simulated device as the host of an engine.
 
+use super::array::Array;
+use super::disk::Disk;
 use super::fault::{DeviceFault, Misdeed};
 use super::store::Store;
 use super::volatile::{Pending, Unsettled, Volatile};
@@ -9,7 +11,7 @@ use crate::errno::Errno;
 use crate::frames::FrameStore;
 use crate::iomap::MapType;
 use crate::trace::rule::Rule;
-use crate::units::{Bytes, FileId, FileRange, Nanos, Pos, RequestId, Time};
+use crate::units::{Bytes, DevAddr, FileId, FileRange, Nanos, Pos, RequestId, Time};
 use crate::world::{Effect, Env, FlushId};
 use std::collections::BTreeMap;
 
@@ -26,6 +28,13 @@ pub enum Timing {
         latency: Nanos,
         /// Time for each KiB on top.
         per_kib: Nanos,
+        /// A flush.
+        flush: Nanos,
+    },
+    /// A disk with one head, which serves one bio or request after the other.
+    Disk {
+        /// The disk.
+        disk: Disk,
         /// A flush.
         flush: Nanos,
     },
@@ -80,13 +89,17 @@ pub struct Sim {
     places: Vec<Time>,
     /// Write bios that ended, where somebody asked for them.
     landed: Option<Vec<Landed>>,
+    /// Where the head of a disk is.
+    head: DevAddr,
+    /// What is behind the device, if it is an array.
+    array: Option<Array>,
 }
 
 impl Sim {
     /// A device without bytes.
     pub fn new(timing: Timing) -> Self {
         let depth = match timing {
-            Timing::Ram => 1,
+            Timing::Ram | Timing::Disk { .. } => 1,
             Timing::Queue { depth, .. } => depth.max(1),
         };
         Self {
@@ -100,7 +113,17 @@ impl Sim {
             now: Time::ZERO,
             places: vec![Time::ZERO; depth as usize],
             landed: None,
+            head: DevAddr::ZERO,
+            array: None,
         }
+    }
+    /// It is an array.
+    pub fn set_array(&mut self, array: Array) {
+        self.array = Some(array);
+    }
+    /// The array that it is.
+    pub const fn array(&self) -> Option<&Array> {
+        self.array.as_ref()
     }
     /// Makes it do something wrong.
     pub fn add_fault(&mut self, fault: DeviceFault) {
@@ -191,12 +214,22 @@ impl Sim {
             out
         })
     }
-    fn end_time(&mut self, len: Bytes, flush: bool) -> Time {
+    /// When work ends that begins at an address of the device; none for a flush.
+    fn end_time(&mut self, at: Option<DevAddr>, len: Bytes) -> Time {
         match self.timing {
             Timing::Ram => self.now,
-            Timing::Queue { flush: cost, .. } if flush => {
+            Timing::Queue { flush: cost, .. } | Timing::Disk { flush: cost, .. }
+                if at.is_none() =>
+            {
                 self.running.keys().map(|(end, _)| *end).max().unwrap_or(self.now).max(self.now)
                     + cost
+            }
+            Timing::Disk { disk, .. } => {
+                let start = self.places[0].max(self.now);
+                let at = at.unwrap_or(self.head);
+                self.places[0] = start + disk.time(start, self.head, at, len);
+                self.head = at + len;
+                self.places[0]
             }
             Timing::Queue { latency, per_kib, .. } => {
                 let place = self.places.iter_mut().min().expect("one place at least");
@@ -229,7 +262,12 @@ impl Sim {
             }
             (bio, data)
         };
-        let bios = bios.into_iter().map(with_data).collect();
+        let bios: Vec<(Bio, Vec<u8>)> = bios.into_iter().map(with_data).collect();
+        if let Some(array) = self.array.as_mut().filter(|_| result.is_ok()) {
+            for (bio, data) in &bios {
+                array.submit(engine, bio, data);
+            }
+        }
         self.push(len, Work::Io { request, bios, result, waits });
     }
     /// What a fault makes of these bios, which becomes a step.
@@ -336,7 +374,11 @@ impl Sim {
         }
     }
     fn push(&mut self, len: Bytes, work: Work) {
-        let end = self.end_time(len, matches!(work, Work::Flush { .. }));
+        let at = match &work {
+            Work::Io { bios, .. } => bios.first().map(|(bio, _)| bio.addr),
+            Work::Flush { .. } => None,
+        };
+        let end = self.end_time(at, len);
         self.running.insert((end, self.submitted), work);
         if let Some(volatile) = &mut self.volatile {
             volatile.touch();
@@ -358,6 +400,9 @@ impl<E: Env> Host<E> for Sim {
         }
     }
     fn wait(&mut self, engine: &Engine<E>) -> bool {
+        if let Some(array) = &mut self.array {
+            array.settle(engine);
+        }
         let next = self.next_at().map(|(end, _)| end);
         if let Some(timer) = engine.next_timer()
             && next.is_none_or(|end| timer < end)

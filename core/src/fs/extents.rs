@@ -234,9 +234,9 @@ impl Extents {
     ) -> Result<(), Errno> {
         let start = range.start();
         let found = self.map.lookup(start, range.end());
-        let covered = |cow: &Box<CowFork>| cow.for_writeback(start, range.end()).is_ok();
+        let covered = |cow: &CowFork| cow.for_writeback(start, range.end()).is_ok();
         let behind = start >= self.geometry.round_up_block(size);
-        if behind && found.kind == MapType::Delalloc && !self.cow.as_ref().is_some_and(covered) {
+        if behind && found.kind == MapType::Delalloc && !self.cow.as_deref().is_some_and(covered) {
             let part = self.geometry.block_range(range).intersect(found.range);
             let addr = space.allocate(part.len())?;
             self.map.set(part, MapType::Unwritten, Some(addr));

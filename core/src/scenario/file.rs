@@ -6,7 +6,6 @@ use super::dirty::{build_dirty, span};
 use super::fault::build_faults;
 pub use super::fields::ScenarioError;
 use super::fields::{Problem, RawSize, locate, number};
-use super::queue;
 use super::random::Random;
 use super::raw::{self, Raw, RawDevice, RawOp, RawWorld};
 use super::shape;
@@ -16,7 +15,10 @@ use super::tasks::{build_order, build_tasks, task_of};
 use super::{
     Action, MAX_FILE, MAX_HELD, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp, StartFile, Variant,
 };
+use super::{array, queue};
 use crate::behaviour::{Behaviours, Profile};
+use crate::cache::frame_alloc::FramePolicy;
+use crate::device::disk::Disk;
 use crate::device::sim::Timing;
 use crate::engine::{ReadFlags, WriteFlags};
 use crate::geometry::Geometry;
@@ -87,6 +89,7 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
         geometry,
         readahead,
         keep_going: raw.world.get_ref().keep_going,
+        frames: frames(raw.world.get_ref().scattered),
         variants,
         files,
         device: raw.device.as_ref().map_or(Ok(Timing::Ram), build_device)?,
@@ -94,11 +97,16 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
         partition: raw.partition.as_ref().map_or(Ok(Bytes::ZERO), queue::partition)?,
         tasks,
         dirty,
+        array: raw.array.as_ref().map(array::build).transpose()?,
         ops,
         faults,
         free_blocks: free_blocks.map(Blocks::new),
         order,
     })
+}
+
+const fn frames(scattered: bool) -> FramePolicy {
+    if scattered { FramePolicy::Scattered } else { FramePolicy::Packed }
 }
 
 fn build_geometry(world: &Spanned<RawWorld>) -> Result<Geometry, Problem> {
@@ -131,14 +139,32 @@ fn build_variant<'a>(
 }
 
 fn build_device(raw: &RawDevice) -> Result<Timing, Problem> {
-    let per_second = number("mib_per_second", &raw.mib_per_second, 1, 1_000_000)?;
     let micros = |name, value| number(name, value, 0, 60_000_000).map(|n| Nanos::new(n * 1000));
-    Ok(Timing::Queue {
-        depth: number("depth", &raw.depth, 1, 1024)? as u32,
-        latency: micros("latency_us", &raw.latency_us)?,
-        per_kib: Nanos::new(1_000_000_000 / (per_second * 1024)),
-        flush: micros("flush_us", &raw.flush_us)?,
-    })
+    match raw {
+        RawDevice::Queue { depth, latency_us, mib_per_second, flush_us } => {
+            let per_second = number("mib_per_second", mib_per_second, 1, 1_000_000)?;
+            Ok(Timing::Queue {
+                depth: number("depth", depth, 1, 1024)? as u32,
+                latency: micros("latency_us", latency_us)?,
+                per_kib: Nanos::new(1_000_000_000 / (per_second * 1024)),
+                flush: micros("flush_us", flush_us)?,
+            })
+        }
+        RawDevice::Disk { rpm, size: whole, track, settle_us, seek_us, flush_us } => {
+            let bytes = size(track)?;
+            if bytes.is_zero() {
+                return Err((track.span(), "track is 0: expected the bytes of a track".to_owned()));
+            }
+            let disk = Disk {
+                size: size(whole)?,
+                track: bytes,
+                turn: Nanos::new(60_000_000_000 / number("rpm", rpm, 1, 1_000_000)?),
+                settle: micros("settle_us", settle_us)?,
+                stroke: micros("seek_us", seek_us)?,
+            };
+            Ok(Timing::Disk { disk, flush: micros("flush_us", flush_us)? })
+        }
+    }
 }
 
 /// Refuses a scenario whose files would need more memory than a run may have: what they hold at
@@ -257,47 +283,51 @@ fn push_ops(
                 push(Action::Pwrite { range, byte: written(n), flags })?;
             }
         }
-        "reflink" => {
-            let (source, from) = (reflink_source(files, entry)?, raw.source_at.as_ref());
-            let from = Pos::ZERO + from.map_or(Ok(Bytes::ZERO), size)?;
-            let range = range()?;
-            if range.end() > Pos::ZERO + MAX_FILE {
-                let message = format!("it ends beyond {MAX_FILE}, the most a file may have");
-                return Err((entry.span(), message));
-            }
-            push(Action::Reflink { source, from, range })?;
-        }
-        "reclaim" => {
-            let pages =
-                raw.pages.as_ref().ok_or((entry.span(), "`pages` is missing".to_owned()))?;
-            let pages = number("pages", pages, 1, MAX_FILE.get())?;
-            for _ in 0..repeat {
-                push(Action::Reclaim(Pages::new(pages)))?;
-            }
-        }
-        "sleep" => {
-            let span = span(entry)?;
-            for _ in 0..repeat {
-                push(Action::Sleep(span))?;
-            }
-        }
-        other => {
-            let simple = sync_action(other)
-                .map_or_else(|| shape::action(entry, written(0)), |action| Ok(Some(action)))?;
-            let action = simple.ok_or_else(|| {
-                let names = shape::NAMES;
-                let message = format!(
-                    "no operation `{other}`: expected pread, pwrite, pwrite_dsync, randwrite, \
-                     fsync, fdatasync, syncfs, reclaim, reflink, sleep, {names}"
-                );
-                (raw.what.span(), message)
-            })?;
+        _ => {
+            let action = plain_action(files, entry, written(0))?;
             for _ in 0..repeat {
                 push(action)?;
             }
         }
     }
     Ok(())
+}
+
+/// An operation that is no read or write by system call.
+fn plain_action(files: &[StartFile], entry: &Spanned<RawOp>, byte: u8) -> Result<Action, Problem> {
+    let raw = entry.get_ref();
+    match raw.what.get_ref().as_str() {
+        "reflink" => {
+            let from = raw.source_at.as_ref().map_or(Ok(Bytes::ZERO), size)?;
+            let source = reflink_source(files, entry)?;
+            let at = raw.at.as_ref().map_or(Ok(Bytes::ZERO), size)?;
+            let len = raw.len.as_ref().ok_or((entry.span(), "`len` is missing".to_owned()))?;
+            let range = FileRange::between(Pos::ZERO + at, Pos::ZERO + at + size(len)?);
+            if range.end() > Pos::ZERO + MAX_FILE {
+                let message = format!("it ends beyond {MAX_FILE}, the most a file may have");
+                return Err((entry.span(), message));
+            }
+            Ok(Action::Reflink { source, from: Pos::ZERO + from, range })
+        }
+        "reclaim" => {
+            let missing = || (entry.span(), "`pages` is missing".to_owned());
+            let pages = raw.pages.as_ref().ok_or_else(missing)?;
+            Ok(Action::Reclaim(Pages::new(number("pages", pages, 1, MAX_FILE.get())?)))
+        }
+        "sleep" => Ok(Action::Sleep(span(entry)?)),
+        other => {
+            let simple = sync_action(other)
+                .map_or_else(|| shape::action(entry, byte), |action| Ok(Some(action)))?;
+            simple.ok_or_else(|| {
+                let names = shape::NAMES;
+                let message = format!(
+                    "no operation `{other}`: expected pread, pwrite, pwrite_dsync, randwrite, \
+                     fsync, fdatasync, syncfs, reclaim, reflink, sleep, {names}"
+                );
+                (raw.what.span(), message)
+            })
+        }
+    }
 }
 
 /// Whether an operation goes past the cache; only reads and writes can.

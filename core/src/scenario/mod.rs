@@ -1,6 +1,7 @@
 //! Scenarios: a world, files, and what is done to them; as a file people write, and as a run.
 
 mod armed;
+mod array;
 pub mod crash;
 mod dirty;
 pub mod explore;
@@ -25,6 +26,8 @@ pub mod write;
 use crate::behaviour::{Behaviours, StripeAlignment};
 use crate::block::limits::QueueLimits;
 use crate::buffer::Driver;
+use crate::cache::frame_alloc::FramePolicy;
+use crate::device::array::ArrayKind;
 use crate::device::sim::Timing;
 use crate::dirty::DirtyConfig;
 use crate::engine::{ReadFlags, WriteFlags};
@@ -254,6 +257,8 @@ pub struct Scenario {
     pub readahead: Bytes,
     /// A broken invariant is shown and stops nothing.
     pub keep_going: bool,
+    /// Whether folios that follow each other do so in memory.
+    pub frames: FramePolicy,
     /// Settings to run it with: one at least, two to compare.
     pub variants: Vec<Variant>,
     /// Files at the start.
@@ -268,6 +273,8 @@ pub struct Scenario {
     pub tasks: Vec<String>,
     /// Limits on dirty pages, and with them a flusher; none: there are none.
     pub dirty: Option<DirtyConfig>,
+    /// The array that the device is.
+    pub array: Option<ArrayKind>,
     /// What is done.
     pub ops: Vec<ScenarioOp>,
     /// What goes wrong.
@@ -317,9 +324,12 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// The limits of the queue in a run: kernels from 7.1 on cut at the stripes of a device of
-    /// which parts are expensive.
+    /// The limits of the queue in a run, which an array has by itself: kernels from 7.1 on cut at
+    /// the stripes of a device of which parts are expensive.
     pub fn queue_of(&self, variant: &Variant) -> Option<QueueLimits> {
+        if let (None, Some(array)) = (self.queue, &self.array) {
+            return Some(array::limits(array, variant));
+        }
         let limits = self.queue?;
         let cuts = variant.behaviours.stripe_alignment == StripeAlignment::BlockSplit;
         let stripe = limits.stripe().filter(|_| cuts && limits.chunk.is_zero());

@@ -20,6 +20,7 @@ pub(super) struct Raw {
     pub(super) queue: Option<Spanned<RawQueue>>,
     pub(super) partition: Option<RawPartition>,
     pub(super) dirty: Option<RawDirty>,
+    pub(super) array: Option<Spanned<RawArray>>,
     pub(super) variant: Vec<RawVariant>,
     pub(super) file: Vec<Spanned<RawFile>>,
     pub(super) op: Vec<Spanned<RawOp>>,
@@ -45,14 +46,26 @@ pub(super) struct RawWorld {
     pub(super) max_folio_order: Spanned<i64>,
     pub(super) readahead: Option<Spanned<RawSize>>,
     pub(super) keep_going: bool,
+    pub(super) scattered: bool,
     pub(super) free_blocks: Option<Spanned<i64>>,
 }
 
-pub(super) struct RawDevice {
-    pub(super) depth: Spanned<i64>,
-    pub(super) latency_us: Spanned<i64>,
-    pub(super) mib_per_second: Spanned<i64>,
-    pub(super) flush_us: Spanned<i64>,
+pub(super) enum RawDevice {
+    Queue {
+        depth: Spanned<i64>,
+        latency_us: Spanned<i64>,
+        mib_per_second: Spanned<i64>,
+        flush_us: Spanned<i64>,
+    },
+    /// A disk that turns.
+    Disk {
+        rpm: Spanned<i64>,
+        size: Spanned<RawSize>,
+        track: Spanned<RawSize>,
+        settle_us: Spanned<i64>,
+        seek_us: Spanned<i64>,
+        flush_us: Spanned<i64>,
+    },
 }
 
 pub(super) struct RawQueue {
@@ -75,6 +88,15 @@ pub(super) const QUEUE_SIZES: [&str; 9] = [
     "io_min",
     "io_opt",
 ];
+
+pub(super) struct RawArray {
+    pub(super) level: Spanned<String>,
+    pub(super) members: Spanned<i64>,
+    pub(super) chunk: Option<Spanned<RawSize>>,
+    pub(super) layout: Option<Spanned<String>>,
+    pub(super) rows: Option<Spanned<i64>>,
+    pub(super) rmw_level: Option<Spanned<i64>>,
+}
 
 pub(super) struct RawPartition {
     pub(super) start: Spanned<RawSize>,
@@ -189,6 +211,7 @@ pub(super) fn read(text: &str) -> Result<Raw, Problem> {
         "device",
         "queue",
         "partition",
+        "array",
         "variant",
         "file",
         "op",
@@ -204,6 +227,7 @@ pub(super) fn read(text: &str) -> Result<Raw, Problem> {
     let partition = fields.table("partition")?;
     let run = fields.table("run")?;
     let dirty = fields.table("dirty")?;
+    let array = fields.table("array")?;
     Ok(Raw {
         version: fields.need("version", integer)?,
         title: fields.need("title", string)?.into_inner(),
@@ -216,6 +240,9 @@ pub(super) fn read(text: &str) -> Result<Raw, Problem> {
             .transpose()?,
         partition: partition.map(|(span, table)| partition_of(span, table)).transpose()?,
         dirty: dirty.map(|(span, table)| dirty_of(span, table)).transpose()?,
+        array: array
+            .map(|(span, table)| Ok(Spanned::new(span.clone(), array_of(span, table)?)))
+            .transpose()?,
         variant: fields.list("variant", variant_of)?.into_iter().map(Spanned::into_inner).collect(),
         file: fields.list("file", file_of)?,
         op: fields.list("op", op_of)?,
@@ -225,8 +252,15 @@ pub(super) fn read(text: &str) -> Result<Raw, Problem> {
     })
 }
 
-const WORLD: [&str; 6] =
-    ["page_size", "block_size", "max_folio_order", "readahead", "keep_going", "free_blocks"];
+const WORLD: [&str; 7] = [
+    "page_size",
+    "block_size",
+    "max_folio_order",
+    "readahead",
+    "keep_going",
+    "scattered",
+    "free_blocks",
+];
 
 fn world_of(span: Span, table: &DeTable<'_>) -> Result<RawWorld, Problem> {
     let fields = Fields::new(span, table, &WORLD)?;
@@ -236,14 +270,27 @@ fn world_of(span: Span, table: &DeTable<'_>) -> Result<RawWorld, Problem> {
         max_folio_order: fields.need("max_folio_order", integer)?,
         readahead: fields.may("readahead", size)?,
         keep_going: fields.may("keep_going", boolean)?.is_some_and(Spanned::into_inner),
+        scattered: fields.may("scattered", boolean)?.is_some_and(Spanned::into_inner),
         free_blocks: fields.may("free_blocks", integer)?,
     })
 }
 
 fn device_of(span: Span, table: &DeTable<'_>) -> Result<RawDevice, Problem> {
+    if table.get("rpm").is_some() {
+        let known = ["rpm", "size", "track", "settle_us", "seek_us", "flush_us"];
+        let fields = Fields::new(span, table, &known)?;
+        return Ok(RawDevice::Disk {
+            rpm: fields.need("rpm", integer)?,
+            size: fields.need("size", size)?,
+            track: fields.need("track", size)?,
+            settle_us: fields.need("settle_us", integer)?,
+            seek_us: fields.need("seek_us", integer)?,
+            flush_us: fields.need("flush_us", integer)?,
+        });
+    }
     let known = ["depth", "latency_us", "mib_per_second", "flush_us"];
     let fields = Fields::new(span, table, &known)?;
-    Ok(RawDevice {
+    Ok(RawDevice::Queue {
         depth: fields.need("depth", integer)?,
         latency_us: fields.need("latency_us", integer)?,
         mib_per_second: fields.need("mib_per_second", integer)?,
@@ -261,6 +308,19 @@ fn queue_of(span: Span, table: &DeTable<'_>) -> Result<RawQueue, Problem> {
         max_segments: fields.may("max_segments", integer)?,
         partial_stripes_expensive: flag("raid_partial_stripes_expensive")?.unwrap_or(false),
         requests: flag("requests")?.unwrap_or(true),
+    })
+}
+
+fn array_of(span: Span, table: &DeTable<'_>) -> Result<RawArray, Problem> {
+    let known = ["level", "members", "chunk", "layout", "stripe_cache_size", "rmw_level"];
+    let fields = Fields::new(span, table, &known)?;
+    Ok(RawArray {
+        level: fields.need("level", string)?,
+        members: fields.need("members", integer)?,
+        chunk: fields.may("chunk", size)?,
+        layout: fields.may("layout", string)?,
+        rows: fields.may("stripe_cache_size", integer)?,
+        rmw_level: fields.may("rmw_level", integer)?,
     })
 }
 

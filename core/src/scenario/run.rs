@@ -2,8 +2,8 @@
 
 use super::fault::FaultKind;
 use super::{Action, FileSystem, Scenario, ScenarioOp, StartFile, Variant, order};
-use crate::cache::frame_alloc::FramePolicy;
 use crate::counters::Counters;
+use crate::device::array::Array;
 use crate::device::sim::{Sim, peek_bytes};
 use crate::device::store::Store;
 use crate::engine::{Engine, Stuck, drive};
@@ -130,6 +130,10 @@ impl<S: Sink> Simulation<S> {
         let geometry = scenario.geometry;
         let mut sim = Sim::new(scenario.device);
         *sim.store_mut() = held;
+        if let Some(kind) = scenario.array {
+            let array = Array::new(kind, variant.behaviours.array_thread);
+            sim.set_array(array.expect("checked when it was read"));
+        }
         let mut space = SpaceAllocator::new(DevAddr::new(1 << 30), None);
         for extent in scenario.files.iter().flat_map(|file| file.extents.iter().flatten()) {
             space.skip_to(extent.addr + extent.range.len());
@@ -139,7 +143,7 @@ impl<S: Sink> Simulation<S> {
             geometry,
             behaviours: variant.behaviours,
             stable_writes: false,
-            frames: FramePolicy::Packed,
+            frames: scenario.frames.clone(),
             space,
             readahead: ReadaheadLimits::new(geometry, scenario.readahead, io),
             queue: scenario.queue_of(variant),

@@ -85,6 +85,7 @@ impl Limits {
     }
 }
 
+#[allow(clippy::too_many_lines, reason = "it lists every change that does not matter")]
 fn replay(timeline: &Timeline, file: FileId) -> Seen {
     let mut model = Model::new(timeline.header().geometry);
     let mut seen = Seen::default();
@@ -142,6 +143,10 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                 | DeltaKind::BioSegLen
                 | DeltaKind::BioEnd
                 | DeltaKind::BioCut
+                | DeltaKind::ArrayShape
+                | DeltaKind::MemberRead
+                | DeltaKind::MemberWritten
+                | DeltaKind::RowDecision
                 | DeltaKind::OpHead
                 | DeltaKind::OpPos
                 | DeltaKind::OpLen

@@ -79,7 +79,7 @@ impl Expectation {
                 self.told(outcome.result)?;
             }
             Action::SyncRange(..) | Action::Fadvise(..) | Action::Sleep(_) => {
-                exact(outcome.result, Ok(0))?
+                exact(outcome.result, Ok(0))?;
             }
             Action::Reclaim(_) => {
                 if let Err(errno) = outcome.result.0 {

@@ -2,6 +2,7 @@
 
 use crate::behaviour::PROFILES;
 use crate::block::limits::QueueLimits;
+use crate::cache::frame_alloc::FramePolicy;
 use crate::device::sim::Timing;
 use crate::fs::indirect::Indirect;
 use crate::fs::prealloc::Prealloc;
@@ -121,6 +122,8 @@ impl World {
             files: self.files(geometry, random),
             device,
             partition: Bytes::ZERO,
+            array: None,
+            frames: FramePolicy::Packed,
             dirty: None,
             tasks: vec!["main".to_owned()],
             order: Course::InTurn,

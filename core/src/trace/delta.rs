@@ -145,6 +145,14 @@ kinds! {
     BufferAddr = 118, "bh.addr";
     /// File: code of the [`crate::buffer::Driver`] that keeps its blocks in buffers; 0 = iomap.
     FileDriver = 119, "driver";
+    /// The array behind the device: [`super::array::ArrayShape`]; 0 = there is none.
+    ArrayShape = 121, "array";
+    /// Member of the array: times that its block of row `aux` was read.
+    MemberRead = 122, "member.read";
+    /// Member of the array: times that its block of row `aux` was written.
+    MemberWritten = 123, "member.written";
+    /// Row of the array: [`super::array::RowDecision`] code; 0 = nothing was decided yet.
+    RowDecision = 124, "row";
 }
 
 /// One change of one word of state.

@@ -3,6 +3,7 @@
 
 pub mod address;
 pub mod align;
+pub mod array;
 mod buffers;
 mod crc;
 pub mod delta;

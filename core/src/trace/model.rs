@@ -3,6 +3,7 @@
 //! A viewer shows this and never the engine. `apply` checks every old value, so each replay is a
 //! test of the trace; applying an inverse takes a change back exactly.
 
+use super::array::ArrayState;
 pub use super::buffers::Buffers;
 use super::delta::{ABSENT, Delta, DeltaKind};
 use super::file_state::ExtentWords;
@@ -47,6 +48,7 @@ pub struct Model {
     counters: Counters,
     gauges: Gauges,
     pub(super) tallies: Rows<Tallies>,
+    array: ArrayState,
 }
 
 impl Model {
@@ -62,6 +64,7 @@ impl Model {
             counters: Counters::default(),
             gauges: Gauges::default(),
             tallies: Rows::default(),
+            array: ArrayState::default(),
         }
     }
     /// Sizes of the world.
@@ -95,6 +98,10 @@ impl Model {
     /// Operations that run, or ended a moment ago.
     pub fn ops(&self) -> impl Iterator<Item = (u32, &OpRecord)> {
         self.ops.iter()
+    }
+    /// The array behind the device.
+    pub const fn array(&self) -> &ArrayState {
+        &self.array
     }
     /// Running totals.
     pub const fn counters(&self) -> &Counters {
@@ -172,6 +179,15 @@ impl Model {
             }
             DeltaKind::BioSegAt | DeltaKind::BioSegLen => self.swap_seg(delta),
             DeltaKind::BioCut => self.swap_cut(delta),
+            DeltaKind::ArrayShape
+            | DeltaKind::MemberRead
+            | DeltaKind::MemberWritten
+            | DeltaKind::RowDecision => {
+                let mut word = self.array.word(delta.kind, delta.object, delta.aux);
+                swap(&mut word, delta)?;
+                self.array.set(delta.kind, delta.object, delta.aux, word);
+                Ok(())
+            }
             DeltaKind::BioRequest => self.swap_bio(delta, |bio| &mut bio.request),
             DeltaKind::RequestHead => self.place_request(delta),
             DeltaKind::RequestAddr => self.swap_request(delta, |request| &mut request.addr),

@@ -430,6 +430,22 @@ rules! {
     WriteConfused = 271, Function, "__mpage_writepage", "the folio at {0x} cannot be written in one piece: what there is is sent, and each dirty buffer by itself";
     /// Requests of a plug go to the scheduler.
     ScheduledNext = 272, Function, "dd_dispatch_request", "mq-deadline sends request {0} next: the last one began at sector {1s}";
+    /// The device is an array.
+    ArrayMade = 284, Op, "md_run", "the device is an array of level {0} with {1} members and chunks of {2b}";
+    /// Rows are written whole.
+    RowsFull = 285, Function, "handle_stripe_dirtying", "{1} rows from sector {0s} of the members: all data is there, nothing is read";
+    /// Parity is updated from what changes.
+    RowsRmw = 286, Function, "handle_stripe_dirtying", "{1} rows from sector {0s} of the members: {2} blocks of each are read, what changes is added to parity";
+    /// Parity is made anew.
+    RowsRcw = 287, Function, "handle_stripe_dirtying", "{1} rows from sector {0s} of the members: {2} blocks of each are missing, {3} are read now, parity is made anew";
+    /// Rows wait for more data.
+    RowsDelayed = 288, Function, "handle_stripe_dirtying", "{1} rows from sector {0s} of the members: {2} blocks of each are missing, they wait for more data";
+    /// Members are read.
+    MembersRead = 289, Function, "ops_run_io", "{0b} are read from the members: data {1b}, P {2b}, Q {3b}";
+    /// Members are written.
+    MembersWritten = 290, Function, "ops_run_io", "{0b} are written to the members: data {1b}, P {2b}, Q {3b}";
+    /// What became of rows.
+    RowsCounted = 291, Delta, "raid5d", "rows so far handled: whole {0}, parity updated {1}, parity made anew {2}, delayed {3}";
 }
 
 impl Rule {

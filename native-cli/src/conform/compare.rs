@@ -29,12 +29,13 @@ pub(super) enum Kind {
     GuestRequests,
     GuestMerges,
     GuestSplits,
+    GuestLimits,
     /// A thing that a bug case expects.
     Bug(&'static str),
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 19] = [
+    pub(super) const ALL: [Self; 20] = [
         Self::Content,
         Self::IoendAdds,
         Self::Bios,
@@ -54,6 +55,7 @@ impl Kind {
         Self::GuestRequests,
         Self::GuestMerges,
         Self::GuestSplits,
+        Self::GuestLimits,
     ];
 
     /// The name in output and in the list of known differences.
@@ -78,6 +80,7 @@ impl Kind {
             Self::GuestRequests => "guest_requests",
             Self::GuestMerges => "guest_merges",
             Self::GuestSplits => "guest_splits",
+            Self::GuestLimits => "guest_limits",
             Self::Bug(name) => name,
         }
     }
@@ -102,6 +105,7 @@ impl Kind {
             | Self::GuestRequests
             | Self::GuestMerges
             | Self::GuestSplits
+            | Self::GuestLimits
             | Self::Bug(_) => &[],
         }
     }
@@ -224,6 +228,7 @@ fn settle(rows: &mut [Value], note: &Unstable, kind: Kind) {
         | Kind::GuestRequests
         | Kind::GuestMerges
         | Kind::GuestSplits
+        | Kind::GuestLimits
         | Kind::Bug(_) => &[],
     };
     for field in &note.fields {
@@ -310,6 +315,7 @@ fn list(lists: &Lists, kind: Kind) -> &[Value] {
         | Kind::GuestRequests
         | Kind::GuestMerges
         | Kind::GuestSplits
+        | Kind::GuestLimits
         | Kind::Bug(_) => &[],
     }
 }

@@ -13,6 +13,13 @@ use folioscope_core::units::{Bytes, FileRange, MAX_POS, Pos};
 /// Largest file that `pre_read` reads.
 const MAX_PRE_READ: u64 = 1 << 30;
 
+impl Act {
+    /// Whether it changes the size or the extents of a file by itself.
+    pub(super) const fn reshapes(&self) -> bool {
+        matches!(self, Self::Truncate(_) | Self::Fallocate(..))
+    }
+}
+
 /// One executed operation: a step of the golden.
 #[derive(Clone, Debug)]
 pub(super) struct Step {

@@ -5,8 +5,10 @@
 //! reports. Sectors are 512 bytes; a member's sectors are counted from the start of its data.
 
 pub mod field;
+pub mod limits;
 pub mod mirrors;
 pub mod parity;
 pub mod run;
 pub mod stripes;
+pub mod table;
 pub mod zones;

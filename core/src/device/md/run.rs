@@ -4,13 +4,14 @@
 //! One token says when the thread of the array runs; it is the only freedom that a schedule has.
 
 use super::stripes::{
-    ArrayBio, ArrayBioId, Ended, MemberIo, Note, Pass, Purpose, StripeConfig, Stripes,
+    ArrayBio, ArrayBioId, Consistency, Ended, MemberIo, Note, Pass, Purpose, StripeConfig, Stripes,
+    Tally,
 };
 use crate::block::bio::BioOp;
 use crate::device::store::Store;
 use crate::errno::Errno;
 use crate::units::{Bytes, DevAddr, MemberId, SECTOR_SIZE, Sector, Sectors};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// When the thread of the array runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,6 +52,15 @@ pub struct Seen {
     pub role: Role,
 }
 
+/// What an array did, in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Event {
+    /// It decided about a row.
+    Note(Note),
+    /// It sent an I/O to a member.
+    Io(Seen),
+}
+
 /// Totals of I/Os of members.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Sums {
@@ -74,8 +84,11 @@ pub struct Bench {
     disks: Vec<Store>,
     token: Token,
     flying: VecDeque<MemberIo>,
-    seen: Vec<Seen>,
+    events: Vec<Event>,
+    /// Rows whose writes stand in a log, until they are on their members.
+    log: BTreeMap<u64, Vec<(MemberId, Vec<u8>)>>,
     sums: Sums,
+    told: Tally,
     ended: Vec<Ended>,
     next: u32,
     /// Rows that their member cannot read: member, first sector.
@@ -93,8 +106,10 @@ impl Bench {
             disks: vec![Store::default(); members],
             token,
             flying: VecDeque::new(),
-            seen: Vec::new(),
+            events: Vec::new(),
+            log: BTreeMap::new(),
             sums: Sums::default(),
+            told: Tally::default(),
             ended: Vec::new(),
             next: 0,
             bad: Vec::new(),
@@ -109,17 +124,28 @@ impl Bench {
     pub fn disk_mut(&mut self, member: MemberId) -> &mut Store {
         &mut self.disks[member.get() as usize]
     }
-    /// I/Os of members since this was asked last, in order.
-    pub fn take_seen(&mut self) -> Vec<Seen> {
-        core::mem::take(&mut self.seen)
+    /// What the array did since this was asked last, in order.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        core::mem::take(&mut self.events)
+    }
+    /// Rows by decision since this was asked last.
+    pub fn take_tally(&mut self) -> Tally {
+        let now = self.stripes.tally();
+        now.since(core::mem::replace(&mut self.told, now))
+    }
+    /// Bios that have ended are nobody's concern any more.
+    pub fn forget_ended(&mut self) {
+        self.ended.clear();
     }
     /// Totals since this was asked last.
     pub fn take_sums(&mut self) -> Sums {
         core::mem::take(&mut self.sums)
     }
-    /// Decisions since this was asked last.
+    /// Decisions since this was asked last; I/Os of members are forgotten with them.
     pub fn take_notes(&mut self) -> Vec<Note> {
-        self.stripes.take_notes()
+        let events = self.take_events().into_iter();
+        let note = |event| if let Event::Note(note) = event { Some(note) } else { None };
+        events.filter_map(note).collect()
     }
     /// A member cannot read a row until it is written anew.
     pub fn spoil(&mut self, member: MemberId, row: Sector) {
@@ -146,8 +172,9 @@ impl Bench {
         self.next += 1;
         self.stripes.submit(ArrayBio { id, op, sync, start, len, data });
         while self.stripes.is_waiting() {
-            self.turn();
+            let worked = self.turn();
             self.stripes.resume();
+            assert!(worked || !self.stripes.is_waiting(), "nothing will free a row");
         }
         if self.token == Token::EachBio {
             self.settle();
@@ -165,6 +192,7 @@ impl Bench {
     /// The thread runs, then what it sent ends; whether anything was done.
     fn turn(&mut self) -> bool {
         let mut worked = self.stripes.run_thread();
+        self.events.extend(self.stripes.take_notes().into_iter().map(Event::Note));
         while let Some(io) = self.stripes.poll_io() {
             self.flying.push_back(io);
         }
@@ -181,17 +209,22 @@ impl Bench {
         self.record(io);
         let at = DevAddr::new(io.start.get() * SECTOR_SIZE);
         let len = Bytes::new(io.len.get() * SECTOR_SIZE);
-        let Some(disk) = self.disks.get_mut(io.member.get() as usize) else { return };
         let bytes = self.stripes.config().bytes;
-        if matches!(io.purpose, Purpose::Bitmap | Purpose::Log) {
-            return;
+        match io.purpose {
+            Purpose::Bitmap => return,
+            Purpose::Log(row) => return self.log_row(row),
+            Purpose::Row(_) | Purpose::Bypass(..) => {}
         }
+        let Some(disk) = self.disks.get_mut(io.member.get() as usize) else { return };
         match io.op {
             BioOp::Write => {
                 let powered = self.power.is_none_or(|left| left > 0);
                 self.power = self.power.map(|left| left.saturating_sub(1));
                 if powered && bytes {
                     disk.write(at, &io.data);
+                }
+                if powered && let Some(waiting) = self.log.get_mut(&io.start.get()) {
+                    waiting.retain(|(member, _)| *member != io.member);
                 }
                 self.bad.retain(|(member, row)| *member != io.member || *row != io.start);
                 self.stripes.member_ended(io.id, Ok(&[]));
@@ -209,11 +242,53 @@ impl Bench {
             }
         }
     }
+    /// The writes of a row that are about to follow are in its log.
+    fn log_row(&mut self, row: Sector) {
+        if self.power == Some(0) {
+            return;
+        }
+        let of_row = |io: &&MemberIo| io.op == BioOp::Write && io.purpose == Purpose::Row(row);
+        let writes = self.flying.iter().filter(of_row);
+        let all = writes.map(|io| (io.member, io.data.clone())).collect();
+        self.log.insert(row.get(), all);
+    }
+    /// The power is back: what the array knows is gone, and it makes of its members what it can.
+    /// A log is played again; a partial parity makes parity right for the data that is there; else
+    /// parity is made anew, which takes every member.
+    pub fn power_on(&mut self) {
+        let config = *self.stripes.config();
+        self.power = None;
+        self.flying.clear();
+        self.stripes = Stripes::new(config);
+        let log = core::mem::take(&mut self.log);
+        match config.consistency {
+            Consistency::Journal => {
+                for (row, writes) in log {
+                    for (member, data) in writes {
+                        let at = DevAddr::new(row * SECTOR_SIZE);
+                        self.disks[member.get() as usize].write(at, &data);
+                    }
+                }
+            }
+            // Parity is the one of the data that was to stay, and of what is there of the rest.
+            Consistency::PartialParity => {
+                for row in log.keys() {
+                    self.stripes.pass(Sector::new(*row), Pass::Repair);
+                    self.settle();
+                }
+            }
+            Consistency::Resync | Consistency::Bitmap => {}
+        }
+    }
+    /// A member fails before anybody could make parity right.
+    pub fn fail(&mut self, member: MemberId) {
+        self.stripes.fail(member);
+    }
     fn record(&mut self, io: &MemberIo) {
         let parity = self.stripes.config().parity;
         let roles = parity.roles(io.start);
         let role = match io.purpose {
-            Purpose::Bitmap | Purpose::Log => Role::Extra,
+            Purpose::Bitmap | Purpose::Log(_) => Role::Extra,
             Purpose::Row(_) | Purpose::Bypass(..) if io.member == roles.p => Role::P,
             Purpose::Row(_) | Purpose::Bypass(..) if Some(io.member) == roles.q => Role::Q,
             Purpose::Row(_) | Purpose::Bypass(..) => Role::Data,
@@ -225,7 +300,7 @@ impl Bench {
         let sum = &mut sums[role as usize];
         *sum = (sum.0 + 1, sum.1 + io.len.get());
         let MemberIo { member, op, sync, start, len, .. } = *io;
-        self.seen.push(Seen { member, op, sync, start, len, role });
+        self.events.push(Event::Io(Seen { member, op, sync, start, len, role }));
     }
     /// Writes, and waits.
     pub fn write(&mut self, start: Sector, data: Vec<u8>) -> Result<(), Errno> {
@@ -252,8 +327,9 @@ impl Bench {
         let rows = self.stripes.config().member.get() / super::stripes::ROW.get();
         for row in 0..rows {
             let at = Sector::new(row * super::stripes::ROW.get());
-            while !self.stripes.pass(at, pass) {
+            if !self.stripes.pass(at, pass) {
                 self.settle();
+                assert!(self.stripes.pass(at, pass), "nothing will free a row");
             }
             self.settle();
             if pass == Pass::Rebuild {

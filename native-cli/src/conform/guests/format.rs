@@ -61,6 +61,14 @@ pub(super) struct Queue {
     #[serde(default = "usual_segment")]
     pub(super) max_segment_size: u64,
     #[serde(default)]
+    pub(super) max_hw_sectors_kb: u64,
+    #[serde(default)]
+    pub(super) minimum_io_size: u64,
+    #[serde(default)]
+    pub(super) optimal_io_size: u64,
+    #[serde(default)]
+    pub(super) chunk_sectors: u64,
+    #[serde(default)]
     pub(super) scheduler: SchedulerName,
 }
 
@@ -129,6 +137,11 @@ pub(super) struct GuestOp {
 /// The name of an event row.
 pub(super) fn name(row: &[Value]) -> &str {
     row.first().and_then(Value::as_str).unwrap_or("")
+}
+
+/// Whether a row is of a mapping of the file system.
+pub(super) fn is_mapping(row: &[Value]) -> bool {
+    name(row).starts_with("iomap_iter")
 }
 
 /// A word of a row, or nothing.

@@ -10,7 +10,6 @@ use crate::conform::compare::{Kind, Verdict};
 use crate::conform::script::Act;
 use folioscope_core::block::bio::BioOp;
 use folioscope_core::device::md::mirrors::{Copies, Mirrors};
-use folioscope_core::device::md::parity::{Parity, ParityLayout, ParityLevel};
 use folioscope_core::device::md::run::{Bench, Sums, Token};
 use folioscope_core::device::md::stripes::{Consistency, Note, RmwLevel, StripeConfig};
 use folioscope_core::device::md::zones::{ZoneOrder, Zones};
@@ -66,16 +65,7 @@ impl<'a> Array<'a> {
         Sectors::new(self.md.chunk_size / 512)
     }
     fn config(&self) -> Result<StripeConfig, String> {
-        let level = match self.md.level.as_str() {
-            "raid4" => ParityLevel::Raid4,
-            "raid5" => ParityLevel::Raid5,
-            _ => ParityLevel::Raid6,
-        };
-        let layout = self.md.layout_number()?;
-        let layout = usize::try_from(layout).ok().and_then(|at| ParityLayout::ALL.get(at));
-        let layout = *layout.ok_or_else(|| format!("no layout {}", self.md.layout))?;
-        let parity = Parity::new(level, layout, self.md.raid_disks, self.chunk())
-            .ok_or("an array of these members and chunks cannot be")?;
+        let parity = super::limits::parity(self.md)?;
         let member = self.md.component_size.filter(|kib| *kib > 0).map_or(MEMBER, |kib| kib * 2);
         let bitmap = self.md.bitmap.as_deref().is_some_and(|place| place != "none");
         let rmw = match self.md.rmw_level {

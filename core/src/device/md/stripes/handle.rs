@@ -225,6 +225,12 @@ impl Stripes {
         if !seen.has_failed(at) && !row.preread {
             return false;
         }
+        // Neither way can go on: everything is read, and what is missing computed.
+        let n = row.blocks.len() as u32;
+        let (rmw, rcw) = costs(row, seen);
+        if row.preread && rmw > n && rcw > n {
+            return true;
+        }
         let incomplete = |at: &&usize| {
             let block = &row.blocks[**at];
             !seen.is_parity(**at) && !block.uptodate && !block.overwrite
@@ -258,21 +264,10 @@ impl Stripes {
     /// (`handle_stripe_dirtying`).
     fn decide(&mut self, row: &mut Row, seen: &Seen) {
         let n = row.blocks.len() as u32;
-        let missing = |block: &Block| !block.locked && !block.uptodate;
-        let cost = |at: usize| if seen.has_failed(at) { 2 * n } else { 1 };
-        let for_rmw = |row: &Row, at: usize| {
-            let block = &row.blocks[at];
-            missing(block) && (!block.to_write.is_empty() || seen.is_parity(at))
-        };
-        let for_rcw = |row: &Row, at: usize| {
-            let block = &row.blocks[at];
-            missing(block) && !block.overwrite && !seen.is_parity(at)
-        };
         let members = 0..row.blocks.len();
-        let sum = |test: &dyn Fn(&Row, usize) -> bool| -> u32 {
-            members.clone().filter(|at| test(row, *at)).map(cost).sum()
-        };
-        let (mut rmw, mut rcw) = (sum(&for_rmw), sum(&for_rcw));
+        let (mut rmw, mut rcw) = costs(row, seen);
+        let for_rmw = |row: &Row, at: usize| for_rmw(row, seen, at);
+        let for_rcw = |row: &Row, at: usize| for_rcw(row, seen, at);
         if self.forced_rcw(row, seen) {
             (rcw, rmw) = (1, 2);
         }
@@ -285,6 +280,10 @@ impl Stripes {
             let needed: Vec<usize> = members.clone().filter(|at| for_rcw(row, *at)).collect();
             rcw = needed.len() as u32;
             let now = self.want_reads(row, seen, &for_rcw);
+            if !row.preread && needed.iter().any(|at| seen.has_failed(*at)) {
+                // It is computed, once the row may read all others.
+                (row.delayed, row.handle, row.was_delayed) = (true, true, true);
+            }
             if rcw > 0 {
                 let delayed = row.delayed;
                 self.note(Note::Rcw { row: row.at, needed: rcw, now, delayed });
@@ -402,4 +401,27 @@ impl Stripes {
         });
         self.running.insert(io, (no, member, op));
     }
+}
+
+/// Whether a block must be read before parity can be updated from what changes.
+fn for_rmw(row: &Row, seen: &Seen, at: usize) -> bool {
+    let block = &row.blocks[at];
+    let missing = !block.locked && !block.uptodate;
+    missing && (!block.to_write.is_empty() || seen.is_parity(at))
+}
+
+/// Whether a block must be read before parity can be made anew.
+fn for_rcw(row: &Row, seen: &Seen, at: usize) -> bool {
+    let block = &row.blocks[at];
+    !block.locked && !block.uptodate && !block.overwrite && !seen.is_parity(at)
+}
+
+/// Blocks to be read for either way; one that cannot be read counts as more than there are.
+fn costs(row: &Row, seen: &Seen) -> (u32, u32) {
+    let n = row.blocks.len();
+    let cost = |at: usize| if seen.has_failed(at) { 2 * n as u32 } else { 1 };
+    let sum = |test: fn(&Row, &Seen, usize) -> bool| {
+        (0..n).filter(|at| test(row, seen, *at)).map(cost).sum()
+    };
+    (sum(for_rmw), sum(for_rcw))
 }

@@ -123,9 +123,9 @@ pub enum Purpose {
     Bypass(ArrayBioId, Bytes),
     /// The bitmap, before the data of the member.
     Bitmap,
-    /// A log, before the data of the member or on a device of its own; nothing waits for it but
-    /// what comes behind it.
-    Log,
+    /// A log of a row, before the data of the member or on a device of its own; what comes behind
+    /// it waits for it.
+    Log(Sector),
 }
 
 /// An I/O of a member.
@@ -200,6 +200,25 @@ pub struct Tally {
     pub mismatches: u64,
     /// Writes of logs and bitmaps.
     pub extra: u64,
+}
+
+impl Tally {
+    /// What has been added since an earlier one.
+    #[must_use]
+    pub const fn since(&self, before: Self) -> Self {
+        Self {
+            full: self.full - before.full,
+            rmw: self.rmw - before.rmw,
+            rcw: self.rcw - before.rcw,
+            delayed: self.delayed - before.delayed,
+            absorbed: self.absorbed - before.absorbed,
+            waits: self.waits - before.waits,
+            preread: self.preread - before.preread,
+            computed: self.computed - before.computed,
+            mismatches: self.mismatches - before.mismatches,
+            extra: self.extra - before.extra,
+        }
+    }
 }
 
 /// A bio that has not ended.

@@ -119,11 +119,11 @@ impl Stripes {
             // One block says what the others are.
             Consistency::Journal => {
                 let journal = MemberId::new(self.config.parity.members());
-                self.extra(journal, Purpose::Log, 1 + blocks);
+                self.extra(journal, Purpose::Log(at), 1 + blocks);
             }
             Consistency::PartialParity => {
                 let p = self.config.parity.roles(at).p;
-                self.extra(p, Purpose::Log, 2);
+                self.extra(p, Purpose::Log(at), 2);
             }
         }
     }

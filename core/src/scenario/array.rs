@@ -1,0 +1,116 @@
+//! The table `[array]` of a scenario.
+
+use super::Variant;
+use super::fields::{Problem, number};
+use super::file::size;
+use super::raw::RawArray;
+use crate::behaviour::{ArrayThread, StripeAlignment};
+use crate::block::limits::{LimitRules, QueueLimits};
+use crate::device::array::{Array, ArrayKind};
+use crate::device::md::limits::{Kind, of_array};
+use crate::device::md::mirrors::Copies;
+use crate::device::md::parity::{Parity, ParityLayout, ParityLevel};
+use crate::device::md::stripes::RmwLevel;
+use crate::units::{Bytes, SECTOR_SIZE, Sectors};
+use toml::Spanned;
+
+/// An array, as the table says it.
+pub(super) fn build(raw: &Spanned<RawArray>) -> Result<ArrayKind, Problem> {
+    let table = raw.get_ref();
+    let members = number("members", &table.members, 1, 64)? as u32;
+    let chunk = table.chunk.as_ref().map(|chunk| {
+        let bytes = size(chunk)?;
+        if bytes.get().is_multiple_of(4096) && !bytes.is_zero() {
+            return Ok(Sectors::new(bytes.get() / SECTOR_SIZE));
+        }
+        Err((chunk.span(), format!("chunk is {bytes}: expected a multiple of 4 KiB")))
+    });
+    let chunk = chunk.transpose()?;
+    let need = || chunk.ok_or_else(|| (raw.span(), "missing field `chunk`".to_owned()));
+    let kind = match table.level.get_ref().as_str() {
+        "raid0" => ArrayKind::Chunks { members, chunk: need()? },
+        "raid1" => {
+            let copies = Copies { near: members, far: 1, offset: false };
+            ArrayKind::Copies { members, chunk: None, copies }
+        }
+        "raid10" => {
+            let copies = copies(table)?;
+            ArrayKind::Copies { members, chunk: Some(need()?), copies }
+        }
+        "raid4" => parity(table, ParityLevel::Raid4, need()?)?,
+        "raid5" => parity(table, ParityLevel::Raid5, need()?)?,
+        "raid6" => parity(table, ParityLevel::Raid6, need()?)?,
+        other => {
+            let message =
+                format!("no level `{other}`: expected raid0, raid1, raid4, raid5, raid6 or raid10");
+            return Err((table.level.span(), message));
+        }
+    };
+    if Array::new(kind, ArrayThread::SubmitterSleeps).is_none() {
+        let message = format!("an array of {members} members cannot hold that many copies");
+        return Err((table.members.span(), message));
+    }
+    Ok(kind)
+}
+
+fn parity(table: &RawArray, level: ParityLevel, chunk: Sectors) -> Result<ArrayKind, Problem> {
+    let layout = match &table.layout {
+        None => ParityLayout::LeftSymmetric,
+        Some(text) => ParityLayout::from_name(text.get_ref()).ok_or_else(|| {
+            let known: Vec<&str> = ParityLayout::ALL.iter().map(|layout| layout.name()).collect();
+            let name = text.get_ref();
+            (text.span(), format!("no layout `{name}`: expected one of {}", known.join(", ")))
+        })?,
+    };
+    let members = number("members", &table.members, 1, 64)? as u32;
+    let parity = Parity::new(level, layout, members, chunk).ok_or_else(|| {
+        let (least, name) = (level.parities() + 2, level.name());
+        (table.members.span(), format!("{name} has {least} members at least, not {members}"))
+    })?;
+    let rows = table.rows.as_ref();
+    let rows = rows.map_or(Ok(256), |rows| number("stripe_cache_size", rows, 17, 32768))?;
+    let rmw = table.rmw_level.as_ref();
+    let rmw = match rmw.map_or(Ok(1), |level| number("rmw_level", level, 0, 2))? {
+        0 => RmwLevel::Never,
+        1 => RmwLevel::Fewer,
+        _ => RmwLevel::NotMore,
+    };
+    Ok(ArrayKind::Parity { parity, rows: rows as u32, rmw })
+}
+
+/// A layout of mdadm's, such as `n2`: near, far or offset, and how many.
+fn copies(table: &RawArray) -> Result<Copies, Problem> {
+    let Some(text) = &table.layout else {
+        return Ok(Copies { near: 2, far: 1, offset: false });
+    };
+    let parts = text.get_ref().split_at_checked(1);
+    let count = parts.and_then(|(_, count)| count.parse().ok());
+    match (parts, count.filter(|count| (2..=8).contains(count))) {
+        (Some(("n", _)), Some(near)) => Ok(Copies { near, far: 1, offset: false }),
+        (Some(("f", _)), Some(far)) => Ok(Copies { near: 1, far, offset: false }),
+        (Some(("o", _)), Some(far)) => Ok(Copies { near: 1, far, offset: true }),
+        _ => {
+            let name = text.get_ref();
+            let message =
+                format!("no layout `{name}` of raid10: expected one such as n2, f2 or o2");
+            Err((text.span(), message))
+        }
+    }
+}
+
+/// The limits of the array's queue, over members as usual.
+pub(super) fn limits(array: &ArrayKind, variant: &Variant) -> QueueLimits {
+    let kind = match *array {
+        ArrayKind::Parity { parity, .. } => Kind::Parity(parity),
+        ArrayKind::Chunks { members, chunk } => Kind::Raid0 { chunk, members },
+        ArrayKind::Copies { chunk: None, .. } => Kind::Raid1,
+        ArrayKind::Copies { members, chunk: Some(chunk), copies } => {
+            Kind::Raid10 { chunk, members, copies }
+        }
+    };
+    let rules = LimitRules::of_profile(&variant.profile);
+    let cut = variant.behaviours.stripe_alignment == StripeAlignment::BlockSplit;
+    let hardware = QueueLimits::NONE.hardware;
+    let member = QueueLimits { bytes: rules.cap, hardware, ..QueueLimits::USUAL };
+    of_array(kind, &member, Bytes::kib(2048), (rules, cut)).limits
+}

@@ -1,0 +1,135 @@
+//! An array of disks as a trace describes it: its shape, and for each row of 4 KiB what was decided
+//! about it and how often each member's block of it was read and written.
+
+use super::delta::DeltaKind;
+use crate::units::{MemberId, Sector, Sectors};
+use std::collections::BTreeMap;
+
+/// Sectors of a row on each member.
+const ROW: u64 = 8;
+
+/// What was decided about a row last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RowDecision {
+    /// All of its data is overwritten.
+    Full,
+    /// Parity is updated from what changes.
+    Rmw,
+    /// Parity is made anew from all of its data.
+    Rcw,
+    /// It waits for more data.
+    Delayed,
+}
+
+impl RowDecision {
+    const ALL: [Self; 4] = [Self::Full, Self::Rmw, Self::Rcw, Self::Delayed];
+    /// The code used in deltas, never 0.
+    pub const fn code(self) -> u64 {
+        self as u64 + 1
+    }
+    fn from_code(code: u64) -> Option<Self> {
+        Self::ALL.get(usize::try_from(code).ok()?.checked_sub(1)?).copied()
+    }
+}
+
+/// How an array is put together, as one word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ArrayShape {
+    /// Number of the level: 0, 1, 4, 5, 6, 10.
+    pub level: u8,
+    /// Members.
+    pub members: u8,
+    /// Members whose chunks of a stripe hold data.
+    pub data: u8,
+    /// Sectors of a chunk.
+    pub chunk: Sectors,
+}
+
+impl ArrayShape {
+    /// As one word, never 0.
+    pub const fn pack(self) -> u64 {
+        self.level as u64
+            | (self.members as u64) << 8
+            | (self.data as u64) << 16
+            | 1 << 24
+            | (self.chunk.get() & 0xffff_ffff) << 32
+    }
+    /// From a word; none for 0.
+    pub const fn unpack(word: u64) -> Option<Self> {
+        if word == 0 {
+            return None;
+        }
+        let chunk = Sectors::new(word >> 32);
+        let (members, data) = ((word >> 8) as u8, (word >> 16) as u8);
+        Some(Self { level: word as u8, members, data, chunk })
+    }
+}
+
+/// The state of an array.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct ArrayState {
+    shape: u64,
+    /// Times read and written, by member and row.
+    blocks: BTreeMap<(u32, u32), (u64, u64)>,
+    rows: BTreeMap<u32, u64>,
+}
+
+impl ArrayState {
+    /// Its shape; none without an array.
+    pub const fn shape(&self) -> Option<ArrayShape> {
+        ArrayShape::unpack(self.shape)
+    }
+    /// Every block that was read or written: member, first sector, times read, times written.
+    pub fn blocks(&self) -> impl Iterator<Item = (MemberId, Sector, u64, u64)> {
+        self.blocks.iter().map(|((member, row), (read, written))| {
+            (MemberId::new(*member), Sector::new(u64::from(*row) * ROW), *read, *written)
+        })
+    }
+    /// Every row that something was decided about, by its first sector on the members.
+    pub fn rows(&self) -> impl Iterator<Item = (Sector, RowDecision)> {
+        self.rows.iter().filter_map(|(row, code)| {
+            Some((Sector::new(u64::from(*row) * ROW), RowDecision::from_code(*code)?))
+        })
+    }
+    /// A word of it; 0 for what is not there.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "all others are not an array's")]
+    pub(crate) fn word(&self, kind: DeltaKind, object: u32, aux: u32) -> u64 {
+        let block = || self.blocks.get(&(object, aux)).copied().unwrap_or_default();
+        match kind {
+            DeltaKind::ArrayShape => self.shape,
+            DeltaKind::MemberRead => block().0,
+            DeltaKind::MemberWritten => block().1,
+            _ => self.rows.get(&object).copied().unwrap_or_default(),
+        }
+    }
+    /// Sets a word of it.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "all others are not an array's")]
+    pub(crate) fn set(&mut self, kind: DeltaKind, object: u32, aux: u32, word: u64) {
+        match kind {
+            DeltaKind::ArrayShape => self.shape = word,
+            DeltaKind::MemberRead | DeltaKind::MemberWritten => {
+                let block = self.blocks.entry((object, aux)).or_default();
+                *(if kind == DeltaKind::MemberRead { &mut block.0 } else { &mut block.1 }) = word;
+                if *block == (0, 0) {
+                    self.blocks.remove(&(object, aux));
+                }
+            }
+            _ if word == 0 => {
+                self.rows.remove(&object);
+            }
+            _ => {
+                self.rows.insert(object, word);
+            }
+        }
+    }
+    /// Every word that is not 0: kind, object, which of several, value.
+    pub(crate) fn words(&self) -> Vec<(DeltaKind, u32, u32, u64)> {
+        let mut all = vec![(DeltaKind::ArrayShape, 0, 0, self.shape)];
+        for ((member, row), (read, written)) in &self.blocks {
+            all.push((DeltaKind::MemberRead, *member, *row, *read));
+            all.push((DeltaKind::MemberWritten, *member, *row, *written));
+        }
+        all.extend(self.rows.iter().map(|(row, code)| (DeltaKind::RowDecision, *row, 0, *code)));
+        all
+    }
+}
