@@ -44,10 +44,10 @@ fn cases() -> Vec<Case> {
     const EMPTY: &str = "[[file]]\nname = \"f\"";
     const FULL: &str = "[[file]]\nname = \"f\"\nsize = 256";
     let small = (64, 16);
-    let apart = "[queue]\n[[file]]\nname = \"f\"\nsize = 2048";
-    let mixed = "[queue]\nmax_size = 512\n[[file]]\nname = \"f\"\nsize = 1024\n\
-                 [[file.extent]]\nat = 0\nlen = 512\ntype = \"mapped\"\nsector = 1000\n\
-                 [[file.extent]]\nat = 512\nlen = 512\ntype = \"unwritten\"\nsector = 1001";
+    let apart = "[queue]\n[[file]]\nname = \"f\"\nsize = 16384";
+    let mixed = "[queue]\nmax_size = 4096\n[[file]]\nname = \"f\"\nsize = 8192\n\
+                 [[file.extent]]\nat = 0\nlen = 4096\ntype = \"mapped\"\nsector = 8000\n\
+                 [[file.extent]]\nat = 4096\nlen = 4096\ntype = \"unwritten\"\nsector = 8008";
     let shared = "[[file]]\nname = \"g\"\nsize = 64\n[[file]]\nname = \"f\"\nshares = \"g\"";
     let bad_memory = "[[fault]]\nat = \"fault_in\"\nop = 0\ncopied = 0\n";
     vec![
@@ -117,11 +117,11 @@ fn cases() -> Vec<Case> {
             REQUEST_COVERS,
             Mutant::MergesApart,
             world(
-                (512, 512),
+                (4096, 4096),
                 apart,
                 &ops(&[
-                    "do = \"pwrite\"; len = 512",
-                    "do = \"pwrite\"; at = 1024; len = 512",
+                    "do = \"pwrite\"; len = 4096",
+                    "do = \"pwrite\"; at = 8192; len = 4096",
                     "do = \"syncfs\"",
                 ]),
             ),
@@ -129,7 +129,7 @@ fn cases() -> Vec<Case> {
         case(
             REQUEST_FITS,
             Mutant::MergesTooMuch,
-            world((512, 512), mixed, &ops(&["do = \"pwrite\"; len = 1024", "do = \"syncfs\""])),
+            world((4096, 4096), mixed, &ops(&["do = \"pwrite\"; len = 8192", "do = \"syncfs\""])),
         ),
     ]
 }

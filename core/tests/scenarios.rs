@@ -185,7 +185,7 @@ fn sizes_and_space_change_as_the_file_says() {
         ("do = \"fallocate\"; mode = \"punch\"", "scenario:9:1: `len` is missing"),
         ("do = \"mmap_store\"; at = \"16g\"; len = 1", "it ends beyond 16 GiB"),
         ("do = \"truncate\"; size = \"17g\"", "is more than 16 GiB"),
-        ("do = \"trunc\"", "syncfs, reclaim, sleep, mmap_load"),
+        ("do = \"trunc\"", "syncfs, reclaim, reflink, sleep, mmap_load"),
     ] {
         let error = parse_scenario("scenario", &text(&[bad])).expect_err(bad).to_string();
         assert!(error.contains(says), "{bad}: {error}");

@@ -173,7 +173,9 @@ async fn make_writable<E: Env>(
         cx.reach(StopPoint::FolioLocked, |world| world.folio_range(folio)).await;
         wait_if_stable(cx, folio).await;
         cx.with(|world| {
-            let whole = world.has(folio, FolioFlags::UPTODATE) || world.is_in_memory_only(folio);
+            let whole = world.has(folio, FolioFlags::UPTODATE)
+                || world.is_in_memory_only(folio)
+                || world.driver(file).is_some();
             let pos = world.folio_pos(folio);
             world.require(whole, 18, pos);
         });

@@ -62,7 +62,10 @@ impl Expectation {
     }
     /// Takes an operation into account; the error says what it must not have done.
     pub fn take(&mut self, step: &Step, outcome: &Outcome<'_>) -> Checked {
-        let fault = Permits::of(&step.faults);
+        let mut fault = Permits::of(&step.faults);
+        // Who changes size or space is told of writes that failed before (`filemap_check_errors`).
+        let reshapes = matches!(step.op.action, Action::Truncate(_) | Action::Fallocate(..));
+        fault.write_error |= self.owed && reshapes;
         if fault.anything {
             self.blind = true;
             return Ok(());

@@ -21,6 +21,8 @@ pub(super) struct Sweep {
     failed: bool,
     /// A step says already that it waits.
     told: bool,
+    /// It waited, and folios may have been read again behind it.
+    waited: bool,
 }
 
 impl Sweep {
@@ -29,7 +31,11 @@ impl Sweep {
         let at = geometry.page_floor(range.start());
         let last = range.start().max(range.end() - Bytes::new(u64::from(!range.is_empty())));
         let end = geometry.page_floor(last) + Pages::new(1);
-        Self { at, end, held: None, failed: false, told: false }
+        Self { at, end, held: None, failed: false, told: false, waited: false }
+    }
+    /// Whether it waited anywhere.
+    pub(super) const fn waited(&self) -> bool {
+        self.waited
     }
     /// Whether a folio could not be dropped.
     pub(super) const fn failed(&self) -> bool {
@@ -74,6 +80,7 @@ impl<E: Env> World<E> {
         }
     }
     fn tell_once(&mut self, sweep: &mut Sweep, rule: Rule, pos: u64) {
+        sweep.waited = true;
         if !core::mem::replace(&mut sweep.told, true) {
             self.step(rule, [pos, 0, 0, 0]);
         }

@@ -85,8 +85,9 @@ impl<E: Env> World<E> {
         let stage = core::mem::replace(&mut self.dio_mut(op).stage, Stage::InFlight);
         let Stage::Dropping(mut sweep) = stage else { return false };
         let through = self.sweep(file, range, &mut sweep);
-        if through && !sweep.failed() {
-            // Nothing in the cache is older than what was written.
+        if through && !sweep.failed() && !sweep.waited() {
+            // Nothing in the cache is older than what was written. Where it waited, what is cached
+            // by now may have been read since.
             let fresh = Sweep::over(self.geometry(), range);
             let none = !self.has_cache(file, &fresh);
             self.require(none, 40, range.start());
