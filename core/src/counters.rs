@@ -78,7 +78,8 @@ counters! {
     SplitBios = "split_bios",
     /// Direct writes after which dirty cache stood in their range.
     DirectCollisions = "dio_collisions",
-    /// Direct writes that went through the cache, as it could not be dropped or blocks were missing.
+    /// Direct writes that went through the cache, as it could not be dropped or blocks were
+    /// missing.
     DirectFallbacks = "dio_fallbacks",
     /// Buffers that were looked at one by one.
     BufferVisits = "buffer_visits",

@@ -319,9 +319,9 @@ impl<E: Env> Engine<E> {
         let cx = Cx { engine: self, caller };
         OpResult(cx.wait(|world| world.take_queued(op)).await)
     }
-    /// Gives `len` bytes at `to` of `dst` the blocks of those at `from` of `src`, of another file or
-    /// the same (`FICLONERANGE`); up to EOF of the source if `len` is zero. Writes to either get new
-    /// blocks from then on.
+    /// Gives `len` bytes at `to` of `dst` the blocks of those at `from` of `src`, of another file
+    /// or the same (`FICLONERANGE`); up to EOF of the source if `len` is zero. Writes to either get
+    /// new blocks from then on.
     pub async fn reflink(
         &self,
         task: TaskId,

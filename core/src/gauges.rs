@@ -1,7 +1,7 @@
 //! Values that go up and down: pages that are dirty, limits, rates. They are part of the world
 //! where dirty pages are limited, and of its trace, so that a run can be drawn over time.
 
-use std::collections::BTreeMap;
+use crate::ordered::{Key, OrderedMap};
 
 /// What a gauge is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,9 +107,19 @@ gauges! {
 /// A gauge, and which device or task it is of; 0 for those of the world.
 pub type GaugeKey = (Gauge, u32);
 
+impl Key for GaugeKey {
+    fn word(self) -> u64 {
+        u64::from(self.0.code()) << 32 | u64::from(self.1)
+    }
+    fn of_word(word: u64) -> Self {
+        let gauge = Gauge::from_code((word >> 32) as u32);
+        (gauge.expect("the code of a gauge"), word as u32)
+    }
+}
+
 /// The value of every gauge; those that are not kept are 0.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Gauges(BTreeMap<GaugeKey, u64>);
+pub struct Gauges(OrderedMap<GaugeKey, u64>);
 
 impl Gauges {
     /// The value of one.
@@ -127,7 +137,7 @@ impl Gauges {
     }
     /// All that are not 0.
     pub fn iter(&self) -> impl Iterator<Item = (GaugeKey, u64)> {
-        self.0.iter().map(|(key, value)| (*key, *value))
+        self.0.iter().map(|(key, value)| (key, *value))
     }
 }
 

@@ -39,6 +39,24 @@ impl Key for u32 {
     }
 }
 
+impl Key for usize {
+    fn word(self) -> u64 {
+        self as u64
+    }
+    fn of_word(word: u64) -> Self {
+        word as Self
+    }
+}
+
+impl Key for (u32, u32) {
+    fn word(self) -> u64 {
+        u64::from(self.0) << 32 | u64::from(self.1)
+    }
+    fn of_word(word: u64) -> Self {
+        ((word >> 32) as u32, word as u32)
+    }
+}
+
 /// Words in ascending order, each with a number that belongs to it.
 #[derive(Clone)]
 struct Words {

@@ -6,8 +6,8 @@
 //! sector is the unit that is written whole.
 
 use super::store::Store;
+use crate::ordered::OrderedMap;
 use crate::units::{Bytes, DevAddr};
-use std::collections::BTreeMap;
 
 /// The unit that a device writes whole.
 const SECTOR: u64 = 512;
@@ -87,7 +87,7 @@ struct Part {
 #[derive(Clone, Default, Debug)]
 pub struct Unsettled {
     writes: Vec<Pending>,
-    sectors: BTreeMap<u64, Vec<Part>>,
+    sectors: OrderedMap<u64, Vec<Part>>,
 }
 
 /// What becomes of one sector: `Choose(n)` of `n` versions and the durable one, which is 0.
@@ -119,7 +119,7 @@ impl Choose for Everything {
 
 impl Unsettled {
     fn new(writes: Vec<Pending>) -> Self {
-        let mut sectors: BTreeMap<u64, Vec<Part>> = BTreeMap::new();
+        let mut sectors: OrderedMap<u64, Vec<Part>> = OrderedMap::default();
         for (at, write) in writes.iter().enumerate() {
             let mut from = 0;
             while from < write.data.len() {
@@ -127,7 +127,7 @@ impl Unsettled {
                 let left = (SECTOR - addr.get() % SECTOR) as usize;
                 let len = left.min(write.data.len() - from);
                 let part = Part { write: at, from, len, addr };
-                sectors.entry(addr.get() / SECTOR).or_default().push(part);
+                sectors.get_or_insert_with(addr.get() / SECTOR, Vec::new).push(part);
                 from += len;
             }
         }

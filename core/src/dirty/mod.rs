@@ -13,13 +13,13 @@ mod throttle;
 pub(crate) use throttle::balance;
 
 use crate::gauges::{Gauge, Gauges};
+use crate::ordered::OrderedMap;
 use crate::trace::delta::DeltaKind;
 use crate::trace::rule::Rule;
 use crate::units::{BdiId, Bytes, Nanos, Pages, TaskId, Time};
 use crate::world::{Env, World};
 use flusher::Queues;
 use limits::{Limits, Share};
-use std::collections::BTreeMap;
 
 /// Ticks of a second.
 const HZ: u64 = 1000;
@@ -115,7 +115,7 @@ pub(crate) struct Dirt {
     limits: Limits,
     gauges: Gauges,
     devices: Vec<Device>,
-    tasks: BTreeMap<TaskId, Dirtier>,
+    tasks: OrderedMap<TaskId, Dirtier>,
     /// Pages dirtied on the CPU since somebody asked (`bdp_ratelimits`), and how many may be.
     cpu_dirtied: u64,
     cpu_pause_after: u64,
@@ -145,7 +145,7 @@ impl Dirt {
             limits,
             gauges: Gauges::default(),
             devices: vec![device; config.devices.max(1) as usize],
-            tasks: BTreeMap::new(),
+            tasks: OrderedMap::default(),
             cpu_dirtied: 0,
             // One CPU (`writeback_set_ratelimit`).
             cpu_pause_after: (limits.thresh.get() / 32).max(16),
@@ -180,7 +180,7 @@ impl Dirt {
     fn task(&mut self, task: TaskId) -> &mut Dirtier {
         let first = self.in_pages(POLL);
         let fresh = Dirtier { dirtied: 0, pause_after: first, paused_when: None };
-        self.tasks.entry(task).or_insert(fresh)
+        self.tasks.get_or_insert_with(task, || fresh)
     }
     /// Pages that are dirty or being written.
     fn dirty(&self) -> Pages {

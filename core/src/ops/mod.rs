@@ -21,6 +21,7 @@ mod touch;
 pub(crate) mod truncate;
 mod unshare;
 pub(crate) mod write;
+mod write_edges;
 mod write_round;
 pub(crate) mod zero;
 

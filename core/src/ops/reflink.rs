@@ -118,9 +118,9 @@ impl<E: Env> World<E> {
         let overlaps = src == dst && !a.intersect(b).is_empty();
         if short || ragged || overlaps { Err(Errno::Inval) } else { Ok(pair) }
     }
-    /// Extent by extent of the source: what the destination had goes, and written blocks are shared;
-    /// holes and unwritten blocks become holes. The size moves last (`xfs_reflink_remap_blocks`,
-    /// `xfs_reflink_update_dest`).
+    /// Extent by extent of the source: what the destination had goes, and written blocks are
+    /// shared; holes and unwritten blocks become holes. The size moves last
+    /// (`xfs_reflink_remap_blocks`, `xfs_reflink_update_dest`).
     fn remap_blocks(&mut self, pair: Pair) {
         let Pair { src, dst, from, to } = pair;
         self.require_no_direct(src, from.start());

@@ -204,7 +204,9 @@ fn run_one(
     if watch.wrong.is_none() {
         watch.finish(&engine, &mut sim, &armed);
     }
-    reads.borrow().hash(&mut state);
+    for (nth, bytes) in reads.borrow().iter() {
+        (nth, bytes).hash(&mut state);
+    }
     contents(scenario, &engine, &sim).hash(&mut state);
     Some(Ran { trail, end: state.finish(), wrong: watch.wrong })
 }
@@ -275,7 +277,7 @@ impl<'a> Watch<'a> {
     fn compare(&mut self, engine: &Traceless, sim: &Sim) {
         let Some(allowed) = self.allowed else { return };
         let reads = self.reads.borrow();
-        let wrong = reads.iter().find_map(|(nth, bytes)| allowed.wrong_read(*nth, bytes));
+        let wrong = reads.iter().find_map(|(nth, bytes)| allowed.wrong_read(nth, bytes));
         let end = || allowed.wrong_end(&contents(self.scenario, engine, sim).0);
         if self.wrong.is_none() {
             self.wrong = wrong.or_else(end);

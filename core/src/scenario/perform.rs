@@ -5,13 +5,13 @@ use crate::engine::{BoxedOp, Engine};
 use crate::errno::Errno;
 use crate::frames::{BadFrom, Discard, Fill, UserFault};
 use crate::ops::OpResult;
+use crate::ordered::OrderedMap;
 use crate::units::{Bytes, FileRange, Pos};
 use crate::world::Env;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
 
 /// What operations read, by their number: kept only where somebody wants to look at it.
-pub(super) type Reads = RefCell<BTreeMap<usize, Vec<u8>>>;
+pub(super) type Reads = RefCell<OrderedMap<usize, Vec<u8>>>;
 
 /// An operation that has not begun; `faults` are those of its user memory, and what it reads is
 /// kept under its number if somebody wants it.

@@ -2,8 +2,8 @@
 //! about it and how often each member's block of it was read and written.
 
 use super::delta::DeltaKind;
+use crate::ordered::OrderedMap;
 use crate::units::{MemberId, Sector, Sectors};
-use std::collections::BTreeMap;
 
 /// Sectors of a row on each member.
 const ROW: u64 = 8;
@@ -70,8 +70,8 @@ impl ArrayShape {
 pub struct ArrayState {
     shape: u64,
     /// Times read and written, by member and row.
-    blocks: BTreeMap<(u32, u32), (u64, u64)>,
-    rows: BTreeMap<u32, u64>,
+    blocks: OrderedMap<(u32, u32), (u64, u64)>,
+    rows: OrderedMap<u32, u64>,
 }
 
 impl ArrayState {
@@ -82,13 +82,13 @@ impl ArrayState {
     /// Every block that was read or written: member, first sector, times read, times written.
     pub fn blocks(&self) -> impl Iterator<Item = (MemberId, Sector, u64, u64)> {
         self.blocks.iter().map(|((member, row), (read, written))| {
-            (MemberId::new(*member), Sector::new(u64::from(*row) * ROW), *read, *written)
+            (MemberId::new(member), Sector::new(u64::from(row) * ROW), *read, *written)
         })
     }
     /// Every row that something was decided about, by its first sector on the members.
     pub fn rows(&self) -> impl Iterator<Item = (Sector, RowDecision)> {
         self.rows.iter().filter_map(|(row, code)| {
-            Some((Sector::new(u64::from(*row) * ROW), RowDecision::from_code(*code)?))
+            Some((Sector::new(u64::from(row) * ROW), RowDecision::from_code(*code)?))
         })
     }
     /// A word of it; 0 for what is not there.
@@ -108,7 +108,7 @@ impl ArrayState {
         match kind {
             DeltaKind::ArrayShape => self.shape = word,
             DeltaKind::MemberRead | DeltaKind::MemberWritten => {
-                let block = self.blocks.entry((object, aux)).or_default();
+                let block = self.blocks.get_or_insert_with((object, aux), Default::default);
                 *(if kind == DeltaKind::MemberRead { &mut block.0 } else { &mut block.1 }) = word;
                 if *block == (0, 0) {
                     self.blocks.remove(&(object, aux));
@@ -126,10 +126,10 @@ impl ArrayState {
     pub(crate) fn words(&self) -> Vec<(DeltaKind, u32, u32, u64)> {
         let mut all = vec![(DeltaKind::ArrayShape, 0, 0, self.shape)];
         for ((member, row), (read, written)) in &self.blocks {
-            all.push((DeltaKind::MemberRead, *member, *row, *read));
-            all.push((DeltaKind::MemberWritten, *member, *row, *written));
+            all.push((DeltaKind::MemberRead, member, row, *read));
+            all.push((DeltaKind::MemberWritten, member, row, *written));
         }
-        all.extend(self.rows.iter().map(|(row, code)| (DeltaKind::RowDecision, *row, 0, *code)));
+        all.extend(self.rows.iter().map(|(row, code)| (DeltaKind::RowDecision, row, 0, *code)));
         all
     }
 }

@@ -4,12 +4,12 @@ use super::delta::{Delta, DeltaKind};
 use super::model::words_of;
 use crate::bits::WORD;
 use crate::buffer::state::BufferBit;
+use crate::ordered::OrderedMap;
 use crate::units::DevAddr;
-use std::collections::BTreeMap;
 
 /// The buffers of a folio: the words of their state that are not 0, by kind and number.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Buffers(BTreeMap<(DeltaKind, u32), u64>);
+pub struct Buffers(OrderedMap<(u32, u32), u64>);
 
 impl Buffers {
     /// Whether nothing is known of any: so it is where the file keeps its blocks otherwise.
@@ -18,12 +18,12 @@ impl Buffers {
     }
     /// A bit of the buffer of block `at`.
     pub fn has(&self, bit: BufferBit, at: u32) -> bool {
-        let word = self.0.get(&(bit.kind(), at / WORD)).copied().unwrap_or(0);
+        let word = self.0.get(&(bit.kind() as u32, at / WORD)).copied().unwrap_or(0);
         word >> (at % WORD) & 1 == 1
     }
     /// Where the buffer of block `at` says that it lies.
     pub fn addr(&self, at: u32) -> Option<DevAddr> {
-        let word = self.0.get(&(DeltaKind::BufferAddr, at))?;
+        let word = self.0.get(&(DeltaKind::BufferAddr as u32, at))?;
         Some(DevAddr::new(word.checked_sub(1)?))
     }
     /// The word that a delta is about, of a folio with so many blocks; none: there is no such word.
@@ -37,8 +37,8 @@ impl Buffers {
         if delta.aux >= if by_block { blocks } else { words_of(blocks) } {
             return None;
         }
-        let key = (delta.kind, delta.aux);
-        let word = self.0.entry(key).or_default();
+        let key = (delta.kind as u32, delta.aux);
+        let word = self.0.get_or_insert_with(key, u64::default);
         let done = change(word);
         if *word == 0 {
             self.0.remove(&key);

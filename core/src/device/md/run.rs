@@ -10,8 +10,9 @@ use super::stripes::{
 use crate::block::bio::BioOp;
 use crate::device::store::Store;
 use crate::errno::Errno;
+use crate::ordered::OrderedMap;
 use crate::units::{Bytes, DevAddr, MemberId, SECTOR_SIZE, Sector, Sectors};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// When the thread of the array runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -86,7 +87,7 @@ pub struct Bench {
     flying: VecDeque<MemberIo>,
     events: Vec<Event>,
     /// Rows whose writes stand in a log, until they are on their members.
-    log: BTreeMap<u64, Vec<(MemberId, Vec<u8>)>>,
+    log: OrderedMap<u64, Vec<(MemberId, Vec<u8>)>>,
     sums: Sums,
     told: Tally,
     ended: Vec<Ended>,
@@ -107,7 +108,7 @@ impl Bench {
             token,
             flying: VecDeque::new(),
             events: Vec::new(),
-            log: BTreeMap::new(),
+            log: OrderedMap::default(),
             sums: Sums::default(),
             told: Tally::default(),
             ended: Vec::new(),
@@ -263,17 +264,17 @@ impl Bench {
         let log = core::mem::take(&mut self.log);
         match config.consistency {
             Consistency::Journal => {
-                for (row, writes) in log {
+                for (row, writes) in &log {
                     for (member, data) in writes {
                         let at = DevAddr::new(row * SECTOR_SIZE);
-                        self.disks[member.get() as usize].write(at, &data);
+                        self.disks[member.get() as usize].write(at, data);
                     }
                 }
             }
             // Parity is the one of the data that was to stay, and of what is there of the rest.
             Consistency::PartialParity => {
-                for row in log.keys() {
-                    self.stripes.pass(Sector::new(*row), Pass::Repair);
+                for (row, _) in &log {
+                    self.stripes.pass(Sector::new(row), Pass::Repair);
                     self.settle();
                 }
             }

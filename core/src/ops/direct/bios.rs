@@ -243,7 +243,7 @@ impl<E: Env> World<E> {
     /// The application's memory is its own again.
     pub(super) fn free_pages(&mut self, dio: &super::Dio) {
         // The last one first, so that the next user finds them in order.
-        for pfn in dio.pages.values().rev() {
+        for (_, pfn) in dio.pages.iter().rev() {
             self.pfns.release(*pfn, Order::ZERO);
             self.memory.release(*pfn, Pages::new(1));
         }

@@ -8,6 +8,7 @@ use crate::errno::Errno;
 use crate::fault::{FaultEffect, FaultPoint};
 use crate::fs::{Manner, Provider};
 use crate::ops::OpResult;
+use crate::ordered::OrderedMap;
 use crate::trace::rule::Rule;
 use crate::trace::step::Context;
 use crate::units::{Bytes, FileId, FileRange, OpId, Pos};
@@ -118,7 +119,7 @@ impl<E: Env> World<E> {
         if write {
             let dio = self.dios.remove(&op).expect("looked at above");
             self.free_pages(&dio);
-            let pages = std::collections::BTreeMap::new();
+            let pages = OrderedMap::default();
             self.dios.insert(op, super::Dio { pages, ..dio });
             self.count(Counter::AppWritten, result.map_or(0, Bytes::get));
         }
@@ -182,8 +183,8 @@ impl<E: Env> World<E> {
             self.free_space(file, behind, true);
         }
     }
-    /// When nothing is in flight any more, a zone is written as far as its file is long: what failed
-    /// left its place (`zonefs_io_error`).
+    /// When nothing is in flight any more, a zone is written as far as its file is long: what
+    /// failed left its place (`zonefs_io_error`).
     fn settle_zone(&mut self, file: FileId, left: u32) {
         let inode = self.file(file);
         let Provider::Zone(zone) = &inode.provider else { return };

@@ -19,12 +19,12 @@ use crate::errno::Errno;
 use crate::frames::{FrameStore, UserDest, UserSource};
 use crate::iomap::{Intent, Iomap, MapType, Mapping};
 use crate::locks::{Lock, Mode};
+use crate::ordered::OrderedMap;
 use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
 use crate::units::{Bytes, FileId, FileRange, Offset, OpId, Pages, Pfn, Pos};
 use crate::world::{Env, World};
 use drop::Sweep;
-use std::collections::BTreeMap;
 
 /// Which memory a direct read or write is over.
 pub(super) enum Memory<'a> {
@@ -76,7 +76,7 @@ pub(crate) struct Dio {
     unwritten: bool,
     shared: bool,
     /// Frames that stand for pages of the application's memory.
-    pages: BTreeMap<u64, Pfn>,
+    pages: OrderedMap<u64, Pfn>,
     landings: Vec<Landing>,
     stage: Stage,
     /// What became of it, once it has ended and nobody has asked yet.
@@ -315,7 +315,7 @@ impl<E: Env> World<E> {
             error: None,
             unwritten: false,
             shared: false,
-            pages: BTreeMap::new(),
+            pages: OrderedMap::default(),
             landings: Vec::new(),
             stage: Stage::InFlight,
             result: None,

@@ -1,5 +1,5 @@
-//! The ways of a direct write (`xfs_file_dio_write`, `zonefs_file_dio_write`): by its alignment, and
-//! through the cache where it cannot be direct.
+//! The ways of a direct write (`xfs_file_dio_write`, `zonefs_file_dio_write`): by its alignment,
+//! and through the cache where it cannot be direct.
 
 use super::{How, Written, begin_write, send, wait, wait_for_all, write};
 use crate::counters::Counter;

@@ -15,10 +15,11 @@ mod thread;
 use super::parity::Parity;
 use crate::block::bio::BioOp;
 use crate::errno::Errno;
+use crate::ordered::{Key, OrderedMap, OrderedSet};
 use crate::units::{Bytes, MemberId, Sector, Sectors};
 pub use end::Pass;
 use rows::Cache;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 /// Sectors of a row on each member.
 pub const ROW: Sectors = Sectors::new(8);
@@ -93,6 +94,15 @@ impl StripeConfig {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct ArrayBioId(pub u32);
 
+impl Key for ArrayBioId {
+    fn word(self) -> u64 {
+        self.0.into()
+    }
+    fn of_word(word: u64) -> Self {
+        Self(word as u32)
+    }
+}
+
 /// A bio of the array.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ArrayBio {
@@ -113,6 +123,15 @@ pub struct ArrayBio {
 /// An I/O of a member, by its number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct MemberIoId(pub u64);
+
+impl Key for MemberIoId {
+    fn word(self) -> u64 {
+        self.0
+    }
+    fn of_word(word: u64) -> Self {
+        Self(word)
+    }
+}
 
 /// What an I/O of a member is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -259,15 +278,15 @@ pub struct Stripes {
     config: StripeConfig,
     cache: Cache,
     members: Vec<Member>,
-    bios: BTreeMap<ArrayBioId, Running>,
+    bios: OrderedMap<ArrayBioId, Running>,
     submissions: VecDeque<Submission>,
     /// Rows that a task holds back, in order.
     plug: Vec<u64>,
     /// Rows whose last reference may be gone, to be looked at by the thread.
     released: VecDeque<u64>,
     outputs: VecDeque<MemberIo>,
-    running: BTreeMap<MemberIoId, (u64, MemberId, BioOp)>,
-    bypassed: BTreeMap<MemberIoId, (ArrayBioId, Bytes, Sectors)>,
+    running: OrderedMap<MemberIoId, (u64, MemberId, BioOp)>,
+    bypassed: OrderedMap<MemberIoId, (ArrayBioId, Bytes, Sectors)>,
     ended: VecDeque<Ended>,
     notes: Vec<Note>,
     tally: Tally,
@@ -279,7 +298,7 @@ pub struct Stripes {
     seq_flush: u64,
     seq_write: u64,
     /// Regions of the bitmap that are noted, and that are to be.
-    regions: BTreeSet<u64>,
+    regions: OrderedSet<u64>,
     regions_due: bool,
     /// Rows from here on were never made right: parity cannot be trusted.
     resync_from: Option<Sector>,
@@ -295,13 +314,13 @@ impl Stripes {
             config,
             cache: Cache::new(config.rows),
             members: vec![member; config.parity.members() as usize],
-            bios: BTreeMap::new(),
+            bios: OrderedMap::default(),
             submissions: VecDeque::new(),
             plug: Vec::new(),
             released: VecDeque::new(),
             outputs: VecDeque::new(),
-            running: BTreeMap::new(),
-            bypassed: BTreeMap::new(),
+            running: OrderedMap::default(),
+            bypassed: OrderedMap::default(),
             ended: VecDeque::new(),
             notes: Vec::new(),
             tally: Tally::default(),
@@ -312,7 +331,7 @@ impl Stripes {
             last_hold: None,
             seq_flush: 0,
             seq_write: 0,
-            regions: BTreeSet::new(),
+            regions: OrderedSet::default(),
             regions_due: false,
             resync_from: None,
             batch_last: None,

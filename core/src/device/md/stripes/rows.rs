@@ -1,8 +1,9 @@
 //! The cache of rows: which rows there are, and the lists that they wait on.
 
 use super::ArrayBioId;
+use crate::ordered::OrderedMap;
 use crate::units::{Sector, Sectors};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 /// Locks of the hash, each with a list of its own (`NR_STRIPE_HASH_LOCKS`).
 const LISTS: usize = 8;
@@ -149,7 +150,7 @@ impl Row {
 /// All rows, and the lists of those that nobody holds.
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
-    rows: BTreeMap<u64, Row>,
+    rows: OrderedMap<u64, Row>,
     /// Rows that can be taken, the one that was used longest ago first; 0 less than no row: a place
     /// that was never used.
     inactive: [VecDeque<Option<u64>>; LISTS],
@@ -185,7 +186,7 @@ impl Cache {
             inactive[n % LISTS].push_back(None);
         }
         Self {
-            rows: BTreeMap::new(),
+            rows: OrderedMap::default(),
             inactive,
             handle: VecDeque::new(),
             delayed: VecDeque::new(),
