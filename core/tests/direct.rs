@@ -2,36 +2,14 @@
 
 mod common;
 
+use common::folding::Folding;
 use common::{Kind, Op, Rig, direct_scripts, geometries, geometry, header, queue, shaping_scripts};
 use folioscope_core::behaviour::{PROFILES, ZeroFlush};
 use folioscope_core::counters::Counter;
 use folioscope_core::geometry::Geometry;
-use folioscope_core::trace::delta::Delta;
 use folioscope_core::trace::model::Model;
-use folioscope_core::trace::sink::Sink;
-use folioscope_core::trace::step::Step;
-use folioscope_core::trace::timeline::{Recording, Timeline};
+use folioscope_core::trace::timeline::Timeline;
 use proptest::prelude::*;
-
-/// Keeps the steps, and compares their model with the engine after each.
-struct Folding {
-    recording: Recording,
-    model: Model,
-}
-
-impl Sink for Folding {
-    const ON: bool = true;
-    const MIRROR: bool = true;
-    fn mirror(&mut self, state: &Model) {
-        assert_eq!(self.model.without_tallies(), *state);
-    }
-    fn take(&mut self, step: Step, deltas: &[Delta]) {
-        self.recording.push(step, deltas);
-        for delta in deltas {
-            self.model.apply(delta).expect("the trace fits the state it changes");
-        }
-    }
-}
 
 /// Worlds for direct I/O: also blocks of several sectors, smaller and larger than a page.
 fn worlds() -> Vec<Geometry> {
@@ -87,7 +65,7 @@ proptest! {
         let old = behaviours.zero_flush == ZeroFlush::Never;
         let kind = if old && kind == Kind::Generic { Kind::Extents } else { kind };
         let geometry = worlds()[at];
-        let sink = Folding { recording: Recording::default(), model: Model::new(geometry) };
+        let sink = Folding::new(geometry);
         let mut rig = Rig::with_timing(geometry, behaviours, kind, sink, queue());
         let mut model = rig.start();
         rig.run(&script, &mut model);

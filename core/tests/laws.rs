@@ -2,16 +2,15 @@
 
 mod common;
 
+use common::folding::Folding;
 use common::{Kind, Rig, TASK, geometries, header, queue, scripts, shaping_scripts};
 use folioscope_core::behaviour::{Behaviours, DirtyTracking, PROFILES, ZeroFlush};
 use folioscope_core::counters::Counter;
 use folioscope_core::engine::{WriteFlags, drive};
 use folioscope_core::frames::{BadAfter, Fill};
 use folioscope_core::stops::{Stop, StopPoint};
-use folioscope_core::trace::delta::Delta;
 use folioscope_core::trace::model::Model;
-use folioscope_core::trace::sink::{NoTrace, Sink};
-use folioscope_core::trace::step::Step;
+use folioscope_core::trace::sink::NoTrace;
 use folioscope_core::trace::timeline::{Recording, Timeline};
 use folioscope_core::trace::wire;
 use folioscope_core::units::{Bytes, Pos, TaskId};
@@ -25,26 +24,6 @@ fn behaviours(at: usize) -> Behaviours {
 
 fn limit_of(at: usize) -> u64 {
     if at == 4 { 40_000 } else { 700 }
-}
-
-/// Keeps the steps and folds them into a model at the same time.
-struct Folding {
-    recording: Recording,
-    model: Model,
-}
-
-impl Sink for Folding {
-    const ON: bool = true;
-    const MIRROR: bool = true;
-    fn mirror(&mut self, state: &Model) {
-        assert_eq!(self.model.without_tallies(), *state);
-    }
-    fn take(&mut self, step: Step, deltas: &[Delta]) {
-        self.recording.push(step, deltas);
-        for delta in deltas {
-            self.model.apply(delta).expect("the trace fits the state it changes");
-        }
-    }
 }
 
 fn record(at: usize, with: usize, kind: Kind, script: &[common::Op]) -> (Recording, Vec<u8>) {
@@ -137,7 +116,7 @@ proptest! {
         let old = behaviours(with).zero_flush == ZeroFlush::Never;
         let kind = if old && kind == Kind::Generic { Kind::Extents } else { kind };
         let geometry = geometries()[at];
-        let sink = Folding { recording: Recording::default(), model: Model::new(geometry) };
+        let sink = Folding::new(geometry);
         let mut rig = Rig::with_timing(geometry, behaviours(with), kind, sink, queue());
         let mut model = rig.start();
         rig.run(&script, &mut model);
@@ -170,7 +149,7 @@ proptest! {
     #[test]
     fn the_model_of_the_trace_is_the_state_of_the_engine((at, with, kind, script) in cases()) {
         let geometry = geometries()[at];
-        let sink = Folding { recording: Recording::default(), model: Model::new(geometry) };
+        let sink = Folding::new(geometry);
         let mut rig = Rig::new(geometry, behaviours(with), kind, sink);
         rig.run(&script, &mut rig.start());
         prop_assert!(!rig.engine.into_sink().recording.is_empty());

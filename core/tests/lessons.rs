@@ -80,7 +80,7 @@ impl Opened {
         all.extend(question.figure.iter().map(|figure| self.fill(figure, proof)));
         all.push(self.fill(&question.shown, proof));
         for answer in &question.answers {
-            all.extend([self.fill(&answer.text, ask), self.fill(&answer.says, proof)]);
+            all.extend([self.fill(&answer.text, proof), self.fill(&answer.says, proof)]);
         }
         all.extend(stops.iter().zip(places).map(|(stop, place)| self.fill(&stop.says, place)));
         all

@@ -3,6 +3,7 @@
 
 mod common;
 
+use common::folding::Folding;
 use common::shaping_scripts;
 use common::{Host, Kind, Op, Rig, Shape, direct_scripts, geometries, header, queue};
 use folioscope_core::behaviour::{Behaviours, PROFILES, ZeroFlush};
@@ -16,11 +17,9 @@ use folioscope_core::ops::OpResult;
 use folioscope_core::ops::advise::Advice;
 use folioscope_core::ops::fallocate::FallocMode;
 use folioscope_core::stops::{Stop, StopPoint};
-use folioscope_core::trace::delta::Delta;
 use folioscope_core::trace::model::Model;
 use folioscope_core::trace::rule::Rule;
 use folioscope_core::trace::sink::{NoTrace, Sink};
-use folioscope_core::trace::step::Step;
 use folioscope_core::trace::timeline::{Recording, Timeline};
 use folioscope_core::units::{Bytes, FileId, FileRange, Pages, Pos, TaskId};
 use folioscope_core::world::World;
@@ -29,26 +28,6 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
 const TASKS: [TaskId; 3] = [TaskId::new(1), TaskId::new(2), TaskId::new(3)];
-
-/// Keeps the steps and compares the model with the engine's state after each.
-struct Folding {
-    recording: Recording,
-    model: Model,
-}
-
-impl Sink for Folding {
-    const ON: bool = true;
-    const MIRROR: bool = true;
-    fn mirror(&mut self, state: &Model) {
-        assert_eq!(self.model.without_tallies(), *state);
-    }
-    fn take(&mut self, step: Step, deltas: &[Delta]) {
-        self.recording.push(step, deltas);
-        for delta in deltas {
-            self.model.apply(delta).expect("the trace fits the state it changes");
-        }
-    }
-}
 
 fn range(pos: u64, len: u64) -> FileRange {
     FileRange::between(Pos::new(pos), Pos::new(pos + len))
@@ -166,7 +145,7 @@ fn leave_it_whole(at: usize, with: usize, kind: Kind, scripts: &[Vec<Op>]) {
     let old = behaviours.zero_flush == ZeroFlush::Never;
     let kind = if old && kind == Kind::Generic { Kind::Extents } else { kind };
     let geometry = geometries()[at];
-    let sink = Folding { recording: Recording::default(), model: Model::new(geometry) };
+    let sink = Folding::new(geometry);
     let mut rig = Rig::with_timing(geometry, behaviours, kind, sink, queue());
     race(&mut rig, scripts);
     is_whole(&mut rig);

@@ -21,8 +21,8 @@
 //! lanes = "file cache device"
 //! ```
 //!
-//! The first stop is where the question stands; values of the question are those at the second,
-//! where its proof is; but what is asked, and the answers, are filled at the first.
+//! The first stop is where the question stands, and what is asked tells of values there; answers
+//! and what is said to them tell of those at the second, where the proof is.
 
 use super::{Answer, Lesson, MAX_STOPS, Question, Spot, Stop, Words};
 use crate::scenario::fields::{

@@ -100,8 +100,15 @@ fn run_and_look<S: Sink, T>(
     let Simulation { engine, mut sim } = Simulation::new(scenario, variant, sink);
     let (results, idle_steps) = order::run_ops(scenario, &engine, &mut sim)?;
     let looked = look(&engine, &sim);
+    let header = header_of(scenario, variant);
+    let counters = engine.counters();
+    Ok((Run { header, sink: engine.into_sink(), counters, results, idle_steps }, looked))
+}
+
+/// What the trace of a scenario says about its run.
+pub(crate) fn header_of(scenario: &Scenario, variant: &Variant) -> Header {
     let several = scenario.tasks.len() > 1;
-    let header = Header {
+    Header {
         engine: crate::ENGINE_VERSION.to_owned(),
         title: scenario.title.clone(),
         profile: variant.profile.clone(),
@@ -109,9 +116,7 @@ fn run_and_look<S: Sink, T>(
         geometry: scenario.geometry,
         source: Source::Simulated,
         tasks: if several { scenario.tasks.clone() } else { Vec::new() },
-    };
-    let counters = engine.counters();
-    Ok((Run { header, sink: engine.into_sink(), counters, results, idle_steps }, looked))
+    }
 }
 
 impl<S: Sink> Simulation<S> {

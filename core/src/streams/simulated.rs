@@ -12,9 +12,8 @@ use crate::device::sim::{Landed, peek_bytes};
 use crate::iomap::MapType;
 use crate::ops::OpResult;
 use crate::scenario::random::Random;
-use crate::scenario::run::Simulation;
+use crate::scenario::run::{Simulation, header_of};
 use crate::scenario::{FileSystem, Scenario, StartFile};
-use crate::trace::header::{Header, Source};
 use crate::trace::sink::{NoTrace, Sink};
 use crate::trace::timeline::Recording;
 use crate::trace::wire;
@@ -202,16 +201,7 @@ pub fn fingerprint(streams: u64, count: usize) -> u64 {
         for seed in 0..streams {
             let case = Case { world, seed, count, faults: (at + seed) % 2 == 1 };
             let (scenario, _, recording) = case.run(Recording::default());
-            let variant = &scenario.variants[0];
-            let header = Header {
-                engine: crate::ENGINE_VERSION.to_owned(),
-                title: scenario.title.clone(),
-                profile: variant.profile.clone(),
-                behaviours: variant.behaviours,
-                geometry: scenario.geometry,
-                source: Source::Simulated,
-                tasks: Vec::new(),
-            };
+            let header = header_of(&scenario, &scenario.variants[0]);
             for byte in wire::encode(&header, &recording) {
                 hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
             }

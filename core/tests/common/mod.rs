@@ -3,6 +3,7 @@
 #![allow(unreachable_pub, reason = "it is a module of several test crates")]
 
 pub mod events;
+pub mod folding;
 
 use folioscope_core::behaviour::{Behaviours, DirtyTracking};
 use folioscope_core::block::limits::QueueLimits;
