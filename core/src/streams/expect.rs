@@ -64,7 +64,11 @@ impl Expectation {
     pub fn take(&mut self, step: &Step, outcome: &Outcome<'_>) -> Checked {
         let mut fault = Permits::of(&step.faults);
         // Who changes size or space is told of writes that failed before (`filemap_check_errors`).
-        let reshapes = matches!(step.op.action, Action::Truncate(_) | Action::Fallocate(..));
+        // So is a write behind EOF, which zeroes up to its start.
+        let reshapes = match step.op.action {
+            Action::Pwrite { range, .. } => range.start().get() > self.size(),
+            ref other => matches!(other, Action::Truncate(_) | Action::Fallocate(..)),
+        };
         fault.write_error |= self.owed && reshapes;
         if fault.anything {
             self.blind = true;
@@ -160,6 +164,14 @@ impl Expectation {
             Ok(n) if n == good => n,
             Ok(n) if n < good && (nowait || fault.shortens() || self.abilities.fixed.is_some()) => {
                 n
+            }
+            // What was to be zeroed up to its start could not be written before.
+            Err(Errno::Io)
+                if self.owed
+                    && range.start().get() > self.size()
+                    && outcome.size.get() == self.size() =>
+            {
+                Bytes::ZERO
             }
             // The write is done, only nobody knows how far it is durable.
             Err(Errno::Io) if dsync && self.owed => good,
