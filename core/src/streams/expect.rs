@@ -65,10 +65,10 @@ impl Expectation {
         let mut fault = Permits::of(&step.faults);
         // Who changes size or space is told of writes that failed before (`filemap_check_errors`).
         // So is a write behind EOF, which zeroes up to its start.
-        let reshapes = match step.op.action {
-            Action::Pwrite { range, .. } => range.start().get() > self.size(),
-            ref other => matches!(other, Action::Truncate(_) | Action::Fallocate(..)),
-        };
+        let action = &step.op.action;
+        let zeroes =
+            matches!(action, Action::Pwrite { range, .. } if range.start().get() > self.size());
+        let reshapes = zeroes || matches!(action, Action::Truncate(_) | Action::Fallocate(..));
         fault.write_error |= self.owed && reshapes;
         if fault.anything {
             self.blind = true;
