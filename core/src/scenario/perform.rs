@@ -3,7 +3,7 @@
 use super::{Action, Scenario, ScenarioOp};
 use crate::engine::{BoxedOp, Engine};
 use crate::errno::Errno;
-use crate::frames::{BadFrom, Discard, Fill, UserFault};
+use crate::frames::{BadFrom, Discard, Fill, UserDest, UserFault, UserSource};
 use crate::ops::OpResult;
 use crate::ordered::OrderedMap;
 use crate::units::{Bytes, FileRange, Pos};
@@ -21,56 +21,65 @@ pub(super) fn perform<'a, E: Env>(
     faults: Vec<UserFault>,
     kept: Option<(&'a Reads, usize)>,
 ) -> BoxedOp<'a> {
-    let ScenarioOp { file, action, .. } = op;
-    let task = Scenario::task_id(op.task);
-    match action {
-        Action::Pread { range, flags } => Box::pin(async move {
-            let Some((reads, nth)) = kept else {
-                let mut dest = Discard(range.len());
-                return engine.pread(task, file, range.start(), &mut dest, flags).await;
-            };
-            let mut buffer = vec![0; range.len().get() as usize];
-            let mut dest = buffer.as_mut_slice();
-            let done = engine.pread(task, file, range.start(), &mut dest, flags).await;
+    Box::pin(async move {
+        let len = op.action.touched().len();
+        let byte = if let Action::Pwrite { byte, .. } = op.action { byte } else { 0 };
+        let mut source = BadFrom { good: Fill { byte, len }, faults };
+        let Some((reads, nth)) = kept else {
+            return act(engine, &op, &mut Discard(len), &mut source).await;
+        };
+        let reads_out = matches!(op.action, Action::Pread { .. });
+        let mut buffer = vec![0; if reads_out { len.get() as usize } else { 0 }];
+        let done = act(engine, &op, &mut buffer.as_mut_slice(), &mut source).await;
+        if reads_out {
             buffer.truncate(done.0.map_or(0, |read| read.get() as usize));
             reads.borrow_mut().insert(nth, buffer);
-            done
-        }),
-        Action::Pwrite { range, byte, flags } => Box::pin(async move {
-            let mut source = BadFrom { good: Fill { byte, len: range.len() }, faults };
-            engine.pwrite(task, file, range.start(), &mut source, flags).await
-        }),
-        Action::Fadvise(range, advice) => Box::pin(engine.fadvise(task, file, range, advice)),
-        Action::Reflink { source, from, range } => Box::pin(async move {
-            engine.reflink(task, (source, from), (file, range.start()), range.len()).await
-        }),
-        Action::Fsync => Box::pin(engine.fsync(task, file, false)),
-        Action::Fdatasync => Box::pin(engine.fsync(task, file, true)),
-        Action::Syncfs => Box::pin(engine.syncfs(task)),
-        Action::Reclaim(pages) => Box::pin(async move { engine.reclaim(task, pages) }),
-        Action::MmapLoad(range) => Box::pin(async move {
-            let done = engine.mmap_load(task, file, range).await;
-            if let (Some((reads, nth)), Ok(_)) = (kept, done.0)
-                && let Some(bytes) = cached(engine, op, range)
-            {
-                reads.borrow_mut().insert(nth, bytes);
-            }
-            done
-        }),
-        Action::MmapStore { range, byte } => Box::pin(engine.mmap_store(task, file, range, byte)),
-        Action::Msync(range) => Box::pin(engine.msync(task, file, range)),
-        Action::SyncRange(range, flags) => {
-            Box::pin(engine.sync_file_range(task, file, range, flags))
         }
-        Action::Truncate(size) => Box::pin(engine.truncate(task, file, size)),
-        Action::Fallocate(mode, range) => Box::pin(engine.fallocate(task, file, mode, range)),
-        Action::Sleep(span) => Box::pin(async move {
+        if let (Action::MmapLoad(range), Ok(_)) = (op.action, done.0)
+            && let Some(bytes) = cached(engine, op, range)
+        {
+            reads.borrow_mut().insert(nth, bytes);
+        }
+        done
+    })
+}
+
+/// Carries an operation out; a read goes to `dest`, a write comes from `source`.
+pub(super) async fn act<E: Env>(
+    engine: &Engine<E>,
+    op: &ScenarioOp,
+    dest: &mut dyn UserDest,
+    source: &mut dyn UserSource,
+) -> OpResult {
+    let (task, file) = (Scenario::task_id(op.task), op.file);
+    match op.action {
+        Action::Pread { range, flags } => {
+            engine.pread(task, file, range.start(), dest, flags).await
+        }
+        Action::Pwrite { range, flags, .. } => {
+            engine.pwrite(task, file, range.start(), source, flags).await
+        }
+        Action::Fadvise(range, advice) => engine.fadvise(task, file, range, advice).await,
+        Action::Reflink { source, from, range } => {
+            engine.reflink(task, (source, from), (file, range.start()), range.len()).await
+        }
+        Action::Fsync => engine.fsync(task, file, false).await,
+        Action::Fdatasync => engine.fsync(task, file, true).await,
+        Action::Syncfs => engine.syncfs(task).await,
+        Action::Reclaim(pages) => engine.reclaim(task, pages),
+        Action::MmapLoad(range) => engine.mmap_load(task, file, range).await,
+        Action::MmapStore { range, byte } => engine.mmap_store(task, file, range, byte).await,
+        Action::Msync(range) => engine.msync(task, file, range).await,
+        Action::SyncRange(range, flags) => engine.sync_file_range(task, file, range, flags).await,
+        Action::Truncate(size) => engine.truncate(task, file, size).await,
+        Action::Fallocate(mode, range) => engine.fallocate(task, file, mode, range).await,
+        Action::Sleep(span) => {
             engine.sleep(task, span).await;
             OpResult(Ok(Bytes::ZERO))
-        }),
+        }
         // The host of a run does it, as it has the device, where nothing else is under way.
-        Action::PowerCut(_) => Box::pin(async { OpResult(Err(Errno::Inval)) }),
-        Action::Seek { pos, data } => Box::pin(async move { engine.seek(task, file, pos, data) }),
+        Action::PowerCut(_) => OpResult(Err(Errno::Inval)),
+        Action::Seek { pos, data } => engine.seek(task, file, pos, data),
     }
 }
 

@@ -1,6 +1,7 @@
 //! A scenario as a run on a simulated device.
 
 use super::fault::FaultKind;
+use super::perform::act;
 use super::{Action, FileSystem, Scenario, ScenarioOp, StartFile, Variant, order};
 use crate::counters::Counters;
 use crate::device::array::Array;
@@ -18,7 +19,7 @@ use crate::ops::readahead::ReadaheadLimits;
 use crate::tasks::Hangs;
 use crate::trace::header::{Header, Source};
 use crate::trace::sink::Sink;
-use crate::units::{Bytes, DevAddr, FileId, FileRange, Offset, Pos, TaskId};
+use crate::units::{Bytes, DevAddr, FileId, FileRange, Offset, Pos};
 use crate::world::{Config, Env};
 use core::marker::PhantomData;
 
@@ -184,7 +185,7 @@ impl<S: Sink> Simulation<S> {
     ) -> Result<OpResult, Stuck> {
         let Self { engine, sim } = self;
         if faults.is_empty() {
-            return run_op(engine, sim, op, dest, source);
+            return drive(engine, sim, act(engine, op, dest, source));
         }
         let mut of_engine = Vec::new();
         let mut user = Vec::new();
@@ -197,7 +198,7 @@ impl<S: Sink> Simulation<S> {
         }
         drop(engine.replace_faults(of_engine));
         let mut source = BadFrom { good: Borrowed(source), faults: user };
-        let result = run_op(engine, sim, op, dest, &mut source);
+        let result = drive(engine, sim, act(engine, op, dest, &mut source));
         drop(engine.replace_faults(Vec::new()));
         drop(sim.replace_faults(Vec::new()));
         result
@@ -261,52 +262,5 @@ fn fill(store: &mut Store, at: DevAddr, len: Bytes, byte: u8) {
     for start in (0..len.get()).step_by(PART as usize) {
         let n = PART.min(len.get() - start);
         store.write(at + Bytes::new(start), &part[..n as usize]);
-    }
-}
-
-pub(super) fn run_op<E: Env>(
-    engine: &Engine<E>,
-    sim: &mut Sim,
-    op: &ScenarioOp,
-    dest: &mut dyn UserDest,
-    source: &mut dyn UserSource,
-) -> Result<OpResult, Stuck> {
-    let (task, file) = (TaskId::new(1), op.file);
-    match op.action {
-        Action::Pread { range, flags } => {
-            drive(engine, sim, engine.pread(task, file, range.start(), dest, flags))
-        }
-        Action::Pwrite { range, flags, .. } => {
-            drive(engine, sim, engine.pwrite(task, file, range.start(), source, flags))
-        }
-        Action::Fadvise(range, advice) => {
-            drive(engine, sim, engine.fadvise(task, file, range, advice))
-        }
-        Action::Fsync => drive(engine, sim, engine.fsync(task, file, false)),
-        Action::Fdatasync => drive(engine, sim, engine.fsync(task, file, true)),
-        Action::Syncfs => drive(engine, sim, engine.syncfs(task)),
-        Action::Reclaim(pages) => Ok(engine.reclaim(task, pages)),
-        Action::MmapLoad(range) => drive(engine, sim, engine.mmap_load(task, file, range)),
-        Action::MmapStore { range, byte } => {
-            drive(engine, sim, engine.mmap_store(task, file, range, byte))
-        }
-        Action::Msync(range) => drive(engine, sim, engine.msync(task, file, range)),
-        Action::SyncRange(range, flags) => {
-            drive(engine, sim, engine.sync_file_range(task, file, range, flags))
-        }
-        Action::Truncate(size) => drive(engine, sim, engine.truncate(task, file, size)),
-        Action::Fallocate(mode, range) => {
-            drive(engine, sim, engine.fallocate(task, file, mode, range))
-        }
-        // The host of the run does it, as it has the device.
-        Action::PowerCut(_) => Ok(OpResult(Ok(Bytes::ZERO))),
-        Action::Reflink { source, from, range } => {
-            let (from, to) = ((source, from), (file, range.start()));
-            drive(engine, sim, engine.reflink(task, from, to, range.len()))
-        }
-        Action::Sleep(span) => {
-            drive(engine, sim, engine.sleep(task, span)).map(|()| OpResult(Ok(Bytes::ZERO)))
-        }
-        Action::Seek { pos, data } => Ok(engine.seek(task, file, pos, data)),
     }
 }
