@@ -313,7 +313,7 @@ fn the_lesson_on_stripes_costs_what_is_handled_by_itself() {
     let all = 3072 * 8 / 6;
     // 8 stripes of 16 rows; two are cut: their first part needs two or four chunks of each, the
     // second finds them in the cache, and parity of both goes out twice.
-    let [each, absorbed, iomap, queue] = costs(text)[..] else { panic!("four variants") };
+    let [each, iomap, absorbed, queue] = costs(text)[..] else { panic!("four variants") };
     assert_eq!(absorbed, (0, all, 128, 0, 0, true));
     assert_eq!(iomap, (0, all, 128, 0, 0, true));
     assert_eq!(each, (384, all + 2 * 128, 96, 64, 0, true));
@@ -328,6 +328,23 @@ fn the_lesson_on_partitions_shows_that_aligned_is_not_aligned() {
     assert!(partition.4 > 0 && partition.5 && partition.2 == 0, "{partition:?}");
     assert!(disk.4 == 0 && disk.5 && disk.2 == 112, "{disk:?}");
     assert!(stale.4 > 0 && stale.5, "one-page folios are never cut: {stale:?}");
+}
+
+#[test]
+fn the_stale_offset_is_seen_by_its_lamp_and_by_a_reader() {
+    let text = include_str!("../../assets/scenarios/stripe-stale-offset.toml");
+    let [helper, loops] = costs(text)[..] else { panic!("two variants") };
+    assert!(helper.4 > 0 && !helper.5, "{helper:?}");
+    assert!(loops.4 == 0 && loops.5, "{loops:?}");
+    assert_eq!((helper.0, helper.1, helper.2), (loops.0, loops.1, loops.2), "counts show nothing");
+}
+
+#[test]
+fn a_stripe_cache_that_waits_has_nothing_to_gain_from_a_cut() {
+    let text = include_str!("../../assets/scenarios/stripe-absorbed.toml");
+    let [plain, cut] = costs(text)[..] else { panic!("two variants") };
+    assert_eq!(plain, cut);
+    assert_eq!(plain, (0, 3072 * 8 / 6, 128, 0, 0, true));
 }
 
 #[test]

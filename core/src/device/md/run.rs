@@ -12,6 +12,7 @@ use crate::device::store::Store;
 use crate::errno::Errno;
 use crate::ordered::OrderedMap;
 use crate::units::{Bytes, DevAddr, MemberId, SECTOR_SIZE, Sector, Sectors};
+use core::ops::Range;
 use std::collections::VecDeque;
 
 /// When the thread of the array runs.
@@ -325,8 +326,14 @@ impl Bench {
     }
     /// Reads every row as a whole, from the first to the last.
     pub fn pass(&mut self, pass: Pass) {
-        let rows = self.stripes.config().member.get() / super::stripes::ROW.get();
-        for row in 0..rows {
+        self.pass_rows(pass, 0..self.stripes.config().member.get() / super::stripes::ROW.get());
+        if pass == Pass::Repair {
+            self.stripes.set_resync_from(None);
+        }
+    }
+    /// Reads these rows as a whole; the rows before them hold what they should.
+    pub fn pass_rows(&mut self, pass: Pass, rows: Range<u64>) {
+        for row in rows {
             let at = Sector::new(row * super::stripes::ROW.get());
             if !self.stripes.pass(at, pass) {
                 self.settle();
@@ -336,9 +343,6 @@ impl Bench {
             if pass == Pass::Rebuild {
                 self.stripes.recovered(at + super::stripes::ROW);
             }
-        }
-        if pass == Pass::Repair {
-            self.stripes.set_resync_from(None);
         }
     }
 }

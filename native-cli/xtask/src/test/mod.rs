@@ -40,6 +40,7 @@ pub(crate) fn run() -> ExitCode {
     report.tests("tests", &None, &mut program("cargo test --workspace --no-fail-fast"));
     report.tests("small world, in release", &None, &mut release::small_world());
     report.tests("streams of operations, in release", &None, &mut release::streams());
+    report.tests("a million writes to arrays, in release", &None, &mut release::arrays());
     report.check("no trace in an untraced program", &None, release::untraced);
     // Natively first: the same streams must leave the same traces there.
     let native = release::fingerprint();

@@ -1,5 +1,5 @@
 //! Checks that need an optimised engine: the whole small world, a million operations of random
-//! streams, and that an engine without a sink holds no code of the trace.
+//! streams, a million writes to arrays, and that an engine without a sink holds no code of the trace.
 //!
 //! Both keep the symbols of the release profile, so that the engine is built once for them.
 
@@ -28,6 +28,14 @@ pub(super) fn streams() -> Command {
     let mut command = program("cargo test");
     command.args(PROFILE).arg("folioscope-core");
     command.args("--test streams -- --ignored --nocapture".split(' '));
+    command
+}
+
+/// A million writes to arrays whose members fail, and the wide table of what writes cost.
+pub(super) fn arrays() -> Command {
+    let mut command = program("cargo test");
+    command.args(PROFILE).arg("folioscope-core");
+    command.args("--test arrays --test array_table -- --ignored --nocapture".split(' '));
     command
 }
 
