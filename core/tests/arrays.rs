@@ -323,13 +323,17 @@ fn a_million_writes_survive_failures_and_rebuilds() {
     let threads = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
     let share = |first: u64| {
         let mut done = Done::default();
-        (first..ARRAYS).step_by(threads as usize).for_each(|seed| done += torture(seed, 1000));
+        for seed in (first..ARRAYS).step_by(threads as usize) {
+            done += torture(seed, 1000);
+        }
         done
     };
     let mut done = Done::default();
     std::thread::scope(|scope| {
         let all: Vec<_> = (0..threads).map(|first| scope.spawn(move || share(first))).collect();
-        all.into_iter().for_each(|one| done += one.join().expect("no share fails"));
+        for one in all {
+            done += one.join().expect("no share fails");
+        }
     });
     println!("{ARRAYS} arrays in {:.1} s: {done:?}", start.elapsed().as_secs_f64());
     assert!(done.writes >= 1_000_000, "{done:?}");

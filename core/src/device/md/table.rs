@@ -49,8 +49,7 @@ pub fn cost(parity: Parity, start: Sector, len: Sectors) -> Cost {
 /// The names of a line's columns. Sizes are in KiB; `at` is where the write begins in a stripe;
 /// `read` and `write` are blocks of 4 KiB of the members, then rows by decision, and bytes moved to
 /// and from members for 100 of data.
-pub const HEAD: &str =
-    "level   n chunk   size     at |  read write | full  rmw  rcw |  moved";
+pub const HEAD: &str = "level   n chunk   size     at |  read write | full  rmw  rcw |  moved";
 
 /// A write to an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
