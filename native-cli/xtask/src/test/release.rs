@@ -1,5 +1,6 @@
 //! Checks that need an optimised engine: the whole small world, a million operations of random
-//! streams, a million writes to arrays, and that an engine without a sink holds no code of the trace.
+//! streams, a million writes to arrays, and that an engine without a sink holds no code of the
+//! trace.
 //!
 //! Both keep the symbols of the release profile, so that the engine is built once for them.
 
