@@ -135,7 +135,7 @@ pub(super) fn execute(
 }
 
 /// The block size that a geometry such as `mkfs.xfs -b size=1024` names.
-fn block_size(case: &GuestCase) -> Result<Bytes, String> {
+pub(super) fn block_size(case: &GuestCase) -> Result<Bytes, String> {
     let mut words = case.geometry.split(' ').skip_while(|word| *word != "-b").skip(1);
     let Some(word) = words.next() else { return Ok(PAGE) };
     parse_size(word.trim_start_matches("size="))

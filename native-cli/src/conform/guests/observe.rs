@@ -125,6 +125,11 @@ fn push_folio(view: &View<'_>, geometry: Geometry, place: u64, lists: &mut Lists
 
 fn push_bio(view: &View<'_>, model: &Model, id: u64, lists: &mut Lists) {
     let Some((_, bio)) = model.bios().find(|(n, _)| u64::from(*n) == id) else { return };
+    if bio.head().direct {
+        let file = view.files.get(bio.head().file.get() as usize).map_or("?", String::as_str);
+        lists.bios.push(json!([bio.head().rwbs(), file, bio.pos().get(), bio.len().get()]));
+        return;
+    }
     if bio.head().meta || bio.segs().next().is_none() {
         lists.bios.push(json!([bio.head().rwbs(), "metadata", bio.len().get()]));
         return;
