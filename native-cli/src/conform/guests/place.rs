@@ -5,7 +5,7 @@ use super::Stack;
 use super::command::Line;
 use super::format::{GuestCase, GuestOp, MapText, Mapping, folded, name, number, text};
 use super::observe::Lists;
-use super::queue::Covered;
+use super::queue::{self, Covered};
 use folioscope_core::units::Bytes;
 use serde_json::{Value, json};
 
@@ -83,7 +83,7 @@ pub(super) fn expected(
                 push_row(&mut lists, row, &file, (&places, stack), version, &mut covered);
             }
             for row in &op.ev {
-                lists.queue.push(row, &covered);
+                queue::push(&mut lists.queue, row, &covered);
             }
             for (ino, off, order, count) in &op.folios_added {
                 let Some(file) = file(*ino) else { continue };
