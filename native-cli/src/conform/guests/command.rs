@@ -33,10 +33,10 @@ impl Line {
     /// The file was opened for direct I/O.
     pub(super) fn go_direct(&mut self) {
         for call in &mut self.calls {
-            match call {
-                Act::Write { flags, .. } => flags.direct = true,
-                Act::Read(_, flags) => flags.direct = true,
-                _ => {}
+            if let Act::Write { flags, .. } = call {
+                flags.direct = true;
+            } else if let Act::Read(_, flags) = call {
+                flags.direct = true;
             }
         }
     }

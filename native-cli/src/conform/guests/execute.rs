@@ -63,7 +63,7 @@ pub(super) fn execute(
             Bytes::kib(limits.read_ahead_kb),
             Bytes::kib(limits.max_sectors_kb),
         ),
-        queue: stack.driver().map(|_| QueueLimits {
+        queue: (stack != Stack::Array).then(|| QueueLimits {
             bytes: Bytes::kib(limits.max_sectors_kb),
             segments: limits.max_segments,
             segment: Bytes::new(limits.max_segment_size),

@@ -257,10 +257,10 @@ fn compare(verdict: &mut Verdict, stack: Stack, at: usize, expected: &Lists, got
     }
     verdict.field(Kind::GuestBios, at, &expected.bios, &got.bios);
     verdict.field(Kind::GuestIomap, at, &expected.iomap(), &got.iomap());
+    verdict.field(Kind::GuestRequests, at, &expected.queue.requests, &got.queue.requests);
+    verdict.field(Kind::GuestMerges, at, &expected.queue.merges, &got.queue.merges);
+    verdict.field(Kind::GuestSplits, at, &expected.queue.splits, &got.queue.splits);
     if stack.driver().is_some() {
-        verdict.field(Kind::GuestRequests, at, &expected.queue.requests, &got.queue.requests);
-        verdict.field(Kind::GuestMerges, at, &expected.queue.merges, &got.queue.merges);
-        verdict.field(Kind::GuestSplits, at, &expected.queue.splits, &got.queue.splits);
         verdict.field(Kind::GuestBlocks, at, &expected.blocks, &got.blocks);
     }
 }
