@@ -9,6 +9,7 @@
 
 use crate::block::queue::Scheduler;
 use crate::buffer::Driver;
+use crate::cache::frame_alloc::FramePolicy;
 use crate::counters::Counters;
 use crate::dirty::DirtyConfig;
 use crate::errno::Errno;
@@ -145,6 +146,10 @@ impl<E: Env> Engine<E> {
     /// as its last block, and it is set to `i_size` before each flush.
     pub fn open_target(&self, size: Pos, provider: Provider) -> FileId {
         self.world.borrow_mut().open(size, provider, true)
+    }
+    /// How page frames are given out from now on; folios keep those that they have.
+    pub fn set_frames(&self, policy: FramePolicy) {
+        self.world.borrow_mut().pfns.follow(policy);
     }
     /// Who decides in which order a plug's requests reach the device.
     pub fn set_scheduler(&self, scheduler: Scheduler) {

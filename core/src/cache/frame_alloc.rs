@@ -23,20 +23,35 @@ pub struct FrameAllocator {
     free: Vec<Vec<Pfn>>,
     /// First frame of each scripted stretch.
     bases: Vec<Pfn>,
+    /// Frames that stretches have, or had: first, and the one behind the last.
+    scripted: Vec<(Pfn, Pfn)>,
 }
 
 impl FrameAllocator {
     /// No frame is in use.
     pub fn new(policy: FramePolicy) -> Self {
-        let mut next = Pfn::ZERO;
-        let mut bases = Vec::new();
+        let mut new = Self {
+            policy: FramePolicy::Packed,
+            next: Pfn::ZERO,
+            free: Vec::new(),
+            bases: Vec::new(),
+            scripted: Vec::new(),
+        };
+        new.follow(policy);
+        new
+    }
+    /// From now on frames are given by `policy`; folios keep those that they have.
+    pub fn follow(&mut self, policy: FramePolicy) {
+        self.bases.clear();
         if let FramePolicy::Scripted(runs) = &policy {
+            let first = self.next;
             for (_, _, pages) in runs {
-                bases.push(next);
-                next += *pages + Pages::new(1);
+                self.bases.push(self.next);
+                self.next += *pages + Pages::new(1);
             }
+            self.scripted.push((first, self.next));
         }
-        Self { policy, next, free: Vec::new(), bases }
+        self.policy = policy;
     }
     /// Frames for a folio.
     pub fn allocate(&mut self, file: FileId, index: PageIndex, order: Order) -> Pfn {
@@ -64,7 +79,7 @@ impl FrameAllocator {
     }
     /// Takes frames back.
     pub fn release(&mut self, pfn: Pfn, order: Order) {
-        let scripted = self.bases.last().is_some_and(|last| pfn <= *last);
+        let scripted = self.scripted.iter().any(|(first, end)| (*first..*end).contains(&pfn));
         if !scripted {
             let at = usize::from(order.get());
             if self.free.len() <= at {
@@ -72,5 +87,35 @@ impl FrameAllocator {
             }
             self.free[at].push(pfn);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(frames: &mut FrameAllocator, index: u64) -> Pfn {
+        frames.allocate(FileId::new(0), PageIndex::new(index), Order::ZERO)
+    }
+    fn runs(all: &[(u64, u64)]) -> FramePolicy {
+        let run = |(start, pages): &(u64, u64)| {
+            (FileId::new(0), PageIndex::new(*start), Pages::new(*pages))
+        };
+        FramePolicy::Scripted(all.iter().map(run).collect())
+    }
+
+    #[test]
+    fn a_new_script_takes_no_frame_of_the_old_one() {
+        let mut frames = FrameAllocator::new(runs(&[(0, 2), (2, 1)]));
+        let old: Vec<Pfn> = (0..3).map(|index| page(&mut frames, index)).collect();
+        assert!(old[0] + Pages::new(1) == old[1] && old[1] + Pages::new(1) != old[2]);
+        frames.follow(runs(&[(0, 1), (1, 2)]));
+        frames.release(old[1], Order::ZERO);
+        let new: Vec<Pfn> = (0..3).map(|index| page(&mut frames, index)).collect();
+        assert!(new[0] + Pages::new(1) != new[1] && new[1] + Pages::new(1) == new[2]);
+        assert!(new.iter().all(|pfn| !old.contains(pfn)));
+        // In no script: neither a released frame of one nor a neighbour.
+        let other = page(&mut frames, 9);
+        assert!(!old.contains(&other) && !new.contains(&other));
     }
 }

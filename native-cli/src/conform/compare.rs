@@ -2,7 +2,7 @@
 //! only when expected or got is not empty.
 
 use super::execute::Outcome;
-use super::golden::{BioRow, Golden, Unstable};
+use super::golden::{BioRow, Golden, PerRun, Queue, Unstable};
 use super::observe::Lists;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -18,6 +18,9 @@ pub(super) enum Kind {
     Cache,
     Readahead,
     ReadsBeforeModify,
+    Splits,
+    Merges,
+    Requests,
     GuestBios,
     GuestFoliosAdded,
     GuestIomap,
@@ -35,7 +38,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) const ALL: [Self; 20] = [
+    pub(super) const ALL: [Self; 23] = [
         Self::Content,
         Self::IoendAdds,
         Self::Bios,
@@ -44,6 +47,9 @@ impl Kind {
         Self::Cache,
         Self::Readahead,
         Self::ReadsBeforeModify,
+        Self::Splits,
+        Self::Merges,
+        Self::Requests,
         Self::GuestBios,
         Self::GuestFoliosAdded,
         Self::GuestIomap,
@@ -69,6 +75,9 @@ impl Kind {
             Self::Cache => "cache",
             Self::Readahead => "readahead",
             Self::ReadsBeforeModify => "reads_before_modify",
+            Self::Splits => "splits",
+            Self::Merges => "merges",
+            Self::Requests => "requests",
             Self::GuestBios => "guest_bios",
             Self::GuestFoliosAdded => "guest_folios_added",
             Self::GuestIomap => "guest_iomap",
@@ -84,6 +93,10 @@ impl Kind {
             Self::Bug(name) => name,
         }
     }
+    /// Whether it depends on which pages follow each other in memory.
+    const fn depends_on_memory(self) -> bool {
+        matches!(self, Self::Bios | Self::Splits | Self::Merges | Self::Requests)
+    }
     /// The golden's names for what may be unstable about it.
     const fn unstable_names(self) -> &'static [&'static str] {
         match self {
@@ -94,6 +107,9 @@ impl Kind {
             Self::FoliosDeleted => &["folios_deleted"],
             Self::Cache => &["cache"],
             Self::Readahead => &["readahead"],
+            Self::Splits => &["splits"],
+            Self::Merges => &["merges"],
+            Self::Requests => &["requests"],
             Self::GuestBios
             | Self::GuestFoliosAdded
             | Self::GuestIomap
@@ -169,7 +185,9 @@ fn first_rows(expected: &[Value], got: &[Value]) -> (Value, Value) {
 /// Compares a run, and the runs with each known memory layout, with what the kernel did.
 pub(super) fn verdict(golden: &Golden, plain: &Outcome, runs: &[Outcome], steps: usize) -> Verdict {
     let mut verdict = Verdict::default();
-    let want = wanted(golden, &golden.bios_by_file_offset, steps);
+    let want = wanted(golden, &golden.bios_by_file_offset, &golden.queue, steps);
+    let of_run = |run: &PerRun| wanted(golden, &run.bios, &run.queue, steps);
+    let wanted_of_runs: Vec<Vec<Lists>> = golden.per_run.iter().map(of_run).collect();
     let counted = golden.steps.iter().any(|step| !step.cache.is_empty());
     let kinds = Kind::ALL
         .into_iter()
@@ -177,9 +195,8 @@ pub(super) fn verdict(golden: &Golden, plain: &Outcome, runs: &[Outcome], steps:
     for (step, want) in want.iter().enumerate() {
         for kind in kinds.clone() {
             let notes: Vec<&Unstable> = unstable(golden, kind, step).collect();
-            let per_run = kind == Kind::Bios && !golden.per_run.is_empty();
-            if per_run {
-                bios_of_runs(&mut verdict, golden, runs, step, steps);
+            if kind.depends_on_memory() && !golden.per_run.is_empty() {
+                of_runs(&mut verdict, kind, (&wanted_of_runs, runs), step);
                 continue;
             }
             if notes.iter().any(|note| note.what == "records" || note.what == "contiguity") {
@@ -230,6 +247,9 @@ fn settle(rows: &mut [Value], note: &Unstable, kind: Kind) {
         | Kind::GuestSplits
         | Kind::GuestLimits
         | Kind::Bug(_) => &[],
+        Kind::Splits => &["flags", "sector", "new_sector"],
+        Kind::Merges => &["how", "flags", "sector", "sectors"],
+        Kind::Requests => &["flags", "sector", "sectors"],
     };
     for field in &note.fields {
         let Some(at) = names.iter().position(|name| name == field) else { continue };
@@ -243,7 +263,7 @@ fn settle(rows: &mut [Value], note: &Unstable, kind: Kind) {
 }
 
 /// The lists that the kernel's records make, step by step.
-fn wanted(golden: &Golden, bios: &[BioRow], steps: usize) -> Vec<Lists> {
+fn wanted(golden: &Golden, bios: &[BioRow], queue: &Queue, steps: usize) -> Vec<Lists> {
     let mut lists: Vec<Lists> = (0..steps).map(|_| Lists::default()).collect();
     let first = golden.files.first().map_or("", String::as_str);
     let name = |file: &Option<String>| file.clone().unwrap_or_else(|| first.to_owned());
@@ -291,6 +311,22 @@ fn wanted(golden: &Golden, bios: &[BioRow], steps: usize) -> Vec<Lists> {
         }
         list.bios.push(value);
     }
+    for row in &queue.splits {
+        if let Some(list) = lists.get_mut(row.step) {
+            list.queue.splits.push(json!([row.flags, row.sector, row.new_sector]));
+        }
+    }
+    for row in &queue.merges {
+        if let Some(list) = lists.get_mut(row.step) {
+            let how = if row.how == "front" { "F" } else { "M" };
+            list.queue.merges.push(json!([how, row.flags, row.sector, row.sectors]));
+        }
+    }
+    for row in &queue.requests {
+        if let Some(list) = lists.get_mut(row.step) {
+            list.queue.requests.push(json!([row.flags, row.sector, row.sectors]));
+        }
+    }
     lists
 }
 
@@ -303,6 +339,9 @@ fn list(lists: &Lists, kind: Kind) -> &[Value] {
         Kind::IoendAdds => &lists.ioend_adds,
         Kind::Bios => &lists.bios,
         Kind::ReadsBeforeModify => &lists.reads,
+        Kind::Splits => &lists.queue.splits,
+        Kind::Merges => &lists.queue.merges,
+        Kind::Requests => &lists.queue.requests,
         Kind::Content
         | Kind::GuestBios
         | Kind::GuestFoliosAdded
@@ -320,22 +359,21 @@ fn list(lists: &Lists, kind: Kind) -> &[Value] {
     }
 }
 
-/// The bios of a step, with the memory layout of each run against what that run did: one field.
-fn bios_of_runs(
+/// A list of a step, with the memory layout of each run against what that run did: one field.
+fn of_runs(
     verdict: &mut Verdict,
-    golden: &Golden,
-    runs: &[Outcome],
+    kind: Kind,
+    (wanted, runs): (&[Vec<Lists>], &[Outcome]),
     step: usize,
-    steps: usize,
 ) {
     let mut expected = Vec::new();
     let mut got = Vec::new();
-    for (at, (per_run, outcome)) in golden.per_run.iter().zip(runs).enumerate() {
-        let want = wanted(golden, &per_run.bios, steps);
-        expected.extend(want[step].bios.iter().map(|row| json!({ "run": at, "bio": row })));
-        got.extend(outcome.lists[step].bios.iter().map(|row| json!({ "run": at, "bio": row })));
+    for (at, (wanted, outcome)) in wanted.iter().zip(runs).enumerate() {
+        let row = |row| json!({ "run": at, "row": row });
+        expected.extend(list(&wanted[step], kind).iter().map(row));
+        got.extend(list(&outcome.lists[step], kind).iter().map(row));
     }
-    verdict.field(Kind::Bios, step, &expected, &got);
+    verdict.field(kind, step, &expected, &got);
 }
 
 fn contents(verdict: &mut Verdict, golden: &Golden, plain: &Outcome, steps: usize) {

@@ -1,11 +1,12 @@
 //! Runs a golden's operations through the engine with the mappings that the kernel had.
 
 use super::compare::{self, Verdict};
-use super::golden::{Extent, Golden, IoendAdd, Map, PerRun};
+use super::golden::{Extent, Golden, IoendAdd, Map, PerRun, PhysRuns};
 use super::observe::{Lists, observe};
 use super::script::{self, Act, Step};
 use super::setup;
 use folioscope_core::behaviour::Profile;
+use folioscope_core::block::limits::QueueLimits;
 use folioscope_core::cache::frame_alloc::FramePolicy;
 use folioscope_core::device::sim::{Sim, Timing};
 use folioscope_core::engine::{Engine, drive, settle};
@@ -17,7 +18,7 @@ use folioscope_core::iomap::{Intent, Iomap, MapType, Mapping};
 use folioscope_core::ops::readahead::ReadaheadLimits;
 use folioscope_core::trace::timeline::Recording;
 use folioscope_core::units::{
-    Bytes, DevAddr, FileId, FileRange, Order, Pages, Pos, Sector, TaskId,
+    Bytes, DevAddr, FileId, FileRange, Order, PageIndex, Pages, Pos, Sector, TaskId,
 };
 use folioscope_core::world::{Config, Env};
 use std::collections::{BTreeMap, VecDeque};
@@ -62,14 +63,19 @@ fn execute(golden: &Golden, steps: &[Step], layout: Option<&PerRun>) -> Result<O
         geometry,
         behaviours: profile.behaviours,
         stable_writes: false,
-        frames: layout.map_or(FramePolicy::Packed, |layout| frames(golden, layout)),
+        frames: FramePolicy::Packed,
         space: SpaceAllocator::new(DevAddr::ZERO, None),
         readahead: ReadaheadLimits::new(
             geometry,
             Bytes::kib(golden.device.limits.read_ahead_kb),
             Bytes::kib(golden.device.limits.max_sectors_kb),
         ),
-        queue: None,
+        queue: Some(QueueLimits {
+            bytes: Bytes::kib(golden.device.limits.max_sectors_kb),
+            segments: golden.device.limits.max_segments,
+            segment: Bytes::new(golden.device.limits.max_segment_size),
+            ..QueueLimits::USUAL
+        }),
         partition: Bytes::ZERO,
     };
     let engine: Engine<Traced> =
@@ -89,7 +95,13 @@ fn execute(golden: &Golden, steps: &[Step], layout: Option<&PerRun>) -> Result<O
         extents.push(state.extents.clone());
     }
     let mut ends = Vec::new();
+    let mut followed = None;
     for (at, step) in steps.iter().enumerate() {
+        let now = layout.and_then(|layout| layout_at(layout, at));
+        if let Some((nth, runs)) = now.filter(|now| followed != Some(now.0)) {
+            engine.set_frames(frames(golden, runs));
+            followed = Some(nth);
+        }
         for (file, name) in golden.files.iter().enumerate() {
             let after = golden
                 .extent_changes
@@ -138,17 +150,18 @@ pub(super) fn profile_of(kernel: &str) -> Result<Profile, String> {
     Profile::named(&name).ok_or_else(|| format!("no profile for the kernel {kernel}"))
 }
 
-fn frames(golden: &Golden, layout: &PerRun) -> FramePolicy {
-    let mut all = Vec::new();
-    // The layout that is valid to the end of the case is the one of its last steps.
-    let last = layout.phys_runs.iter().find(|runs| runs.to.is_none()).or(layout.phys_runs.last());
-    for (name, pos, len) in last.map_or(&[][..], |runs| &runs.runs) {
-        let Some(file) = golden.files.iter().position(|file| file == name) else { continue };
-        let page = golden.page_size;
-        let start = folioscope_core::units::PageIndex::new(pos / page);
-        all.push((FileId::new(file as u32), start, Pages::new(len.div_ceil(page))));
-    }
-    FramePolicy::Scripted(all)
+/// The layout of memory that is valid at a step, and which one of its run it is.
+fn layout_at(layout: &PerRun, step: usize) -> Option<(usize, &PhysRuns)> {
+    layout.phys_runs.iter().enumerate().find(|(_, runs)| runs.to.is_none_or(|to| step < to))
+}
+
+fn frames(golden: &Golden, layout: &PhysRuns) -> FramePolicy {
+    let page = golden.page_size;
+    let runs = layout.runs.iter().filter_map(|(name, pos, len)| {
+        let file = golden.files.iter().position(|file| file == name)?;
+        Some((FileId::new(file as u32), PageIndex::new(pos / page), Pages::new(len.div_ceil(page))))
+    });
+    FramePolicy::Scripted(runs.collect())
 }
 
 fn store(sim: &mut Sim, bytes: &[u8], extents: &[Extent]) {

@@ -37,6 +37,8 @@ pub(super) struct Golden {
     pub(super) ioend_adds: Vec<IoendAdd>,
     #[serde(default)]
     pub(super) bios_by_file_offset: Vec<BioRow>,
+    #[serde(flatten)]
+    pub(super) queue: Queue,
     #[serde(default)]
     pub(super) content: BTreeMap<String, Vec<(u64, u64, u8)>>,
     #[serde(default)]
@@ -63,6 +65,8 @@ pub(super) struct Device {
 pub(super) struct Limits {
     pub(super) read_ahead_kb: u64,
     pub(super) max_sectors_kb: u64,
+    pub(super) max_segments: u64,
+    pub(super) max_segment_size: u64,
 }
 
 /// An operation of `setup` or `ops`.
@@ -229,6 +233,48 @@ pub(super) struct PerRun {
     pub(super) phys_runs: Vec<PhysRuns>,
     #[serde(default)]
     pub(super) bios: Vec<BioRow>,
+    #[serde(flatten)]
+    pub(super) queue: Queue,
+}
+
+/// What the queue of the device did, of data only.
+#[derive(Deserialize)]
+pub(super) struct Queue {
+    #[serde(default)]
+    pub(super) splits: Vec<SplitRow>,
+    #[serde(default)]
+    pub(super) merges: Vec<MergeRow>,
+    #[serde(default)]
+    pub(super) requests: Vec<RequestRow>,
+}
+
+/// A bio was cut: sectors of its start and of the cut. What is not stable is missing.
+#[derive(Deserialize)]
+pub(super) struct SplitRow {
+    pub(super) step: usize,
+    pub(super) flags: String,
+    pub(super) sector: Option<u64>,
+    pub(super) new_sector: Option<u64>,
+}
+
+/// A bio joined a request of the plug.
+#[derive(Deserialize)]
+pub(super) struct MergeRow {
+    pub(super) step: usize,
+    /// `back` or `front`.
+    pub(super) how: String,
+    pub(super) flags: String,
+    pub(super) sector: u64,
+    pub(super) sectors: u64,
+}
+
+/// A request went to the device.
+#[derive(Deserialize)]
+pub(super) struct RequestRow {
+    pub(super) step: usize,
+    pub(super) flags: String,
+    pub(super) sector: Option<u64>,
+    pub(super) sectors: Option<u64>,
 }
 
 #[derive(Deserialize)]

@@ -7,6 +7,7 @@ mod golden;
 mod guests;
 mod known;
 mod observe;
+mod queue;
 mod report;
 mod script;
 mod setup;

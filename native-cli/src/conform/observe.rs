@@ -1,5 +1,6 @@
 //! What the engine did in a step, read from its trace alone, in the golden's terms.
 
+use super::queue::QueueRows;
 use folioscope_core::block::bio::BioOp;
 use folioscope_core::cache::folio::FolioFlags;
 use folioscope_core::geometry::Geometry;
@@ -21,6 +22,7 @@ pub(super) struct Lists {
     pub(super) bios: Vec<Value>,
     pub(super) reads: Vec<Value>,
     pub(super) readahead: Vec<Value>,
+    pub(super) queue: QueueRows,
 }
 
 /// Reads `recording` up to `ends[n]` for each step n.
@@ -58,6 +60,7 @@ pub(super) fn observe(
                 } else if step.rule == Rule::BioSubmitted {
                     push_bio(&model, files, step.args[0], &mut lists);
                 }
+                lists.queue.observe(&model, recording, at);
                 at += 1;
             }
             for (file, name) in files.iter().enumerate() {

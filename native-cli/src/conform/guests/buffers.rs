@@ -2,7 +2,7 @@
 //! places that ext4 allocated, and what a worker wrote back on its own.
 
 use super::Stack;
-use super::format::{GuestOp, IndirectMap, folded, name, number, text};
+use super::format::{GuestOp, Mapping as Row, folded, name, number, text};
 use super::place::metadata;
 use crate::conform::execute::{Traced, range_of};
 use folioscope_core::engine::Engine;
@@ -22,36 +22,39 @@ pub(super) fn indirect_answers(
     stack: Stack,
     mine: &impl Fn(u64) -> bool,
 ) -> Vec<Answer> {
-    let geometry = engine.look(|world| world.snapshot().geometry());
-    let block = geometry.block_size().get();
+    let size = engine.look(|world| world.snapshot().geometry().block_size());
+    let block = size.get();
     let mut answers: Vec<Answer> = Vec::new();
     let mut blocks = VecDeque::new();
     for row in &op.ev {
-        match name(row) {
-            "ext4_ind_map_blocks_enter" => blocks.clear(),
-            "Q" => blocks.extend(metadata(row, stack).map(|(addr, len)| Metadata {
+        if name(row) == "Q" {
+            blocks.extend(metadata(row, stack).map(|(addr, len)| Metadata {
                 addr: DevAddr::new(addr),
                 len: Bytes::new(len),
-                meta: false,
-            })),
-            "ext4_ind_map_blocks_exit" => {
-                let map = IndirectMap::parse(text(row, 1)).filter(|map| mine(map.ino));
-                let Some(map) = map else { continue };
-                let range = range_of(map.block * block, map.len.max(1) * block);
-                let addr = map.place.map(|place| DevAddr::new(place * block));
-                let kind = if addr.is_some() { MapType::Mapped } else { MapType::Hole };
-                let plain = Iomap::plain(range, kind, addr, 0);
-                let iomap = Iomap { new: map.new, reads_next: map.boundary, ..plain };
-                let intent = match (map.creates, kind) {
-                    (true, _) => Some(Intent::Write),
-                    (false, MapType::Hole) => Some(Intent::Read),
-                    (false, _) => None,
-                };
-                let metadata = std::mem::take(&mut blocks);
-                answers.push(Answer { intent, metadata, mapping: Mapping { iomap, srcmap: None } });
-            }
-            _ => {}
+                meta: text(row, 2).contains('M'),
+            }));
         }
+        let map = match Row::parse(row, size) {
+            Some(Row::Begins(_)) => {
+                blocks.clear();
+                continue;
+            }
+            Some(Row::Ends(map)) => map.filter(|map| mine(map.ino)),
+            None => continue,
+        };
+        let Some(map) = map else { continue };
+        let range = range_of(map.block * block, map.len.max(1) * block);
+        let addr = map.place.map(|place| DevAddr::new(place * block));
+        let kind = if addr.is_some() { MapType::Mapped } else { MapType::Hole };
+        let plain = Iomap::plain(range, kind, addr, 0);
+        let iomap = Iomap { new: map.new, reads_next: map.boundary, ..plain };
+        let intent = match (map.creates, kind) {
+            (true, _) => Some(Intent::Write),
+            (false, MapType::Hole) => Some(Intent::Read),
+            (false, _) => None,
+        };
+        let metadata = std::mem::take(&mut blocks);
+        answers.push(Answer { intent, metadata, mapping: Mapping { iomap, srcmap: None } });
     }
     answers
 }
@@ -114,9 +117,10 @@ pub(super) fn answered(
     let block = geometry.block_size().get();
     // Ext4 looks before it makes a block, unless it remembers that nothing lies there.
     let looked = |at: u64| {
-        let maps = op.ev.iter().filter(|row| name(row) == "ext4_ind_map_blocks_enter");
-        let mut maps = maps.filter_map(|row| IndirectMap::parse(text(row, 1)));
-        maps.any(|map| map.block == at && !map.creates)
+        op.ev.iter().any(|row| match Row::parse(row, geometry.block_size()) {
+            Some(Row::Begins(Some(map))) => map.block == at && !map.creates,
+            Some(Row::Begins(None) | Row::Ends(_)) | None => false,
+        })
     };
     let mut all = Vec::new();
     for (file, name) in files.iter().enumerate() {

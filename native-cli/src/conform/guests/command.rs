@@ -26,6 +26,20 @@ pub(super) struct Line {
 }
 
 impl Line {
+    /// Whether it writes bytes of its file.
+    pub(super) fn writes(&self) -> bool {
+        self.calls.iter().any(|call| matches!(call, Act::Write { .. } | Act::MmapStore(..)))
+    }
+    /// The file was opened for direct I/O.
+    pub(super) fn go_direct(&mut self) {
+        for call in &mut self.calls {
+            if let Act::Write { flags, .. } = call {
+                flags.direct = true;
+            } else if let Act::Read(_, flags) = call {
+                flags.direct = true;
+            }
+        }
+    }
     /// Whether it changes the size or the extents of its file by itself.
     pub(super) fn reshapes(&self) -> bool {
         self.calls.iter().any(Act::reshapes)

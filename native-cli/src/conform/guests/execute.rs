@@ -63,7 +63,7 @@ pub(super) fn execute(
             Bytes::kib(limits.read_ahead_kb),
             Bytes::kib(limits.max_sectors_kb),
         ),
-        queue: stack.driver().map(|_| QueueLimits {
+        queue: (stack != Stack::Array).then(|| QueueLimits {
             bytes: Bytes::kib(limits.max_sectors_kb),
             segments: limits.max_segments,
             segment: Bytes::new(limits.max_segment_size),
@@ -135,7 +135,7 @@ pub(super) fn execute(
 }
 
 /// The block size that a geometry such as `mkfs.xfs -b size=1024` names.
-fn block_size(case: &GuestCase) -> Result<Bytes, String> {
+pub(super) fn block_size(case: &GuestCase) -> Result<Bytes, String> {
     let mut words = case.geometry.split(' ').skip_while(|word| *word != "-b").skip(1);
     let Some(word) = words.next() else { return Ok(PAGE) };
     parse_size(word.trim_start_matches("size="))

@@ -1,6 +1,7 @@
 //! A file of the format `guests`. Fields that nothing reads are left out.
 
 use folioscope_core::block::limits::QueueLimits;
+use folioscope_core::units::Bytes;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -193,7 +194,7 @@ impl<'a> MapText<'a> {
     }
 }
 
-/// A mapping of ext4's by arrays of pointers: what was asked for, and what was found.
+/// A question where blocks of a file lie, by arrays of pointers, and what was found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct IndirectMap {
     pub(super) ino: u64,
@@ -206,10 +207,39 @@ pub(super) struct IndirectMap {
     pub(super) boundary: bool,
 }
 
+/// A row about such a question.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Mapping {
+    /// It is asked; what must be read for it follows.
+    Begins(Option<IndirectMap>),
+    /// It is answered.
+    Ends(Option<IndirectMap>),
+}
+
+impl Mapping {
+    /// Reads a row of `ext4_ind_map_blocks_enter` or `_exit`, `gfs2_iomap_start` or `_end` (which
+    /// name no block here), or `gfs2_bmap`, in blocks of `block` bytes.
+    pub(super) fn parse(row: &[Value], block: Bytes) -> Option<Self> {
+        let words = text(row, 1);
+        Some(match name(row) {
+            "ext4_ind_map_blocks_enter" => Self::Begins(IndirectMap::of_ext4(words)),
+            "ext4_ind_map_blocks_exit" => Self::Ends(IndirectMap::of_ext4(words)),
+            "gfs2_iomap_start" => Self::Begins(None),
+            "gfs2_iomap_end" => Self::Ends(None),
+            "gfs2_bmap" => {
+                let map = IndirectMap::of_gfs2(words, block);
+                // The result is printed as 1 where there is none yet.
+                if words.ends_with(" 1") { Self::Begins(map) } else { Self::Ends(map) }
+            }
+            _ => return None,
+        })
+    }
+}
+
 impl IndirectMap {
     /// Reads `ino 34 lblk 0 len 24 flags CREATE`, or the same with `pblk 66048 len 3 mflags MB ret
     /// 3`.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    fn of_ext4(text: &str) -> Option<Self> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let after = |key: &str| {
             let at = words.iter().rposition(|word| *word == key)?;
@@ -228,6 +258,31 @@ impl IndirectMap {
             boundary: flags.contains('B'),
         })
     }
+    /// Reads `254,16 bmap 5680 map 483/106496 to 6165 flags:00000210 nocreate 0`: inode, block and
+    /// bytes, the place, the buffer's state in hex.
+    fn of_gfs2(text: &str, block: Bytes) -> Option<Self> {
+        /// `BH_New`, `BH_Mapped` and `BH_Boundary`.
+        const NEW: u64 = 1 << 5;
+        const MAPPED: u64 = 1 << 4;
+        const BOUNDARY: u64 = 1 << 9;
+        let [_, "bmap", ino, "map", range, "to", place, flags, creates, _] =
+            text.split_whitespace().collect::<Vec<_>>()[..]
+        else {
+            return None;
+        };
+        let (first, bytes) = range.split_once('/')?;
+        let flags = u64::from_str_radix(flags.strip_prefix("flags:")?, 16).ok()?;
+        let place = place.parse().ok()?;
+        Some(Self {
+            ino: ino.parse().ok()?,
+            block: first.parse().ok()?,
+            len: bytes.parse::<u64>().ok()?.div_ceil(block.get().max(1)),
+            place: (flags & MAPPED != 0).then_some(place),
+            creates: creates == "create",
+            new: flags & NEW != 0,
+            boundary: flags & BOUNDARY != 0,
+        })
+    }
 }
 
 #[cfg(test)]
@@ -244,5 +299,31 @@ mod tests {
         assert_eq!((map.ino, map.addr, map.off, map.len), (0x89, None, 0x11000, 0xf000));
         assert_eq!((map.kind, map.flags), ("DELALLOC", "NEW|DIRTY"));
         assert!(MapText::parse("ino 0x89").is_none());
+    }
+
+    #[test]
+    fn questions_about_blocks_are_read_from_the_kernels_text() {
+        let row = |name: &str, text: &str| {
+            Mapping::parse(&[name.into(), text.into()], Bytes::kib(4)).expect("it is one")
+        };
+        let asked = IndirectMap {
+            ino: 5680,
+            block: 483,
+            len: 29,
+            place: None,
+            creates: false,
+            new: false,
+            boundary: false,
+        };
+        let text = "254,16 bmap 5680 map 483/118784 to 0 flags:00000000 nocreate 1";
+        assert_eq!(row("gfs2_bmap", text), Mapping::Begins(Some(asked)));
+        let told = IndirectMap { len: 26, place: Some(6165), boundary: true, ..asked };
+        let text = "254,16 bmap 5680 map 483/106496 to 6165 flags:00000210 nocreate 0";
+        assert_eq!(row("gfs2_bmap", text), Mapping::Ends(Some(told)));
+        let text = "ino 13 flags  lblk 0 pblk 75 len 12 mflags MB ret 12";
+        let told =
+            IndirectMap { ino: 13, block: 0, len: 12, place: Some(75), boundary: true, ..asked };
+        assert_eq!(row("ext4_ind_map_blocks_exit", text), Mapping::Ends(Some(told)));
+        assert_eq!(row("gfs2_bmap", "254,16 bmap x"), Mapping::Ends(None));
     }
 }

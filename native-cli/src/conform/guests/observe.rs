@@ -1,12 +1,12 @@
 //! What the engine did in an operation, read from its trace alone, in the terms of a guest's trace.
 
-use super::queue::QueueRows;
+use crate::conform::queue::QueueRows;
 use folioscope_core::geometry::Geometry;
 use folioscope_core::trace::delta::{ABSENT, DeltaKind};
 use folioscope_core::trace::model::{FolioState, Model, Place};
 use folioscope_core::trace::rule::Rule;
 use folioscope_core::trace::timeline::Recording;
-use folioscope_core::units::{Offset, SECTOR_SIZE};
+use folioscope_core::units::Offset;
 use serde_json::{Value, json};
 use std::ops::Range;
 
@@ -93,25 +93,8 @@ pub(super) fn observe(
             push_bio(view, model, args[0], &mut lists);
         } else if rule == Rule::FlushSent && view.flushes {
             lists.bios.push(json!(["FWS", "flush"]));
-        } else if rule == Rule::RequestIssued {
-            let request = model.requests().find(|(n, _)| u64::from(*n) == args[0]);
-            let rw = request.map_or_else(String::new, |(_, request)| request.head().rwbs());
-            lists.queue.requests.push(json!([rw, args[1] / SECTOR_SIZE, args[2] / SECTOR_SIZE]));
-        } else if matches!(rule, Rule::BackMerged | Rule::FrontMerged) {
-            let grown = recording.deltas(at).iter().find(|d| d.kind == DeltaKind::RequestLen);
-            let bio = model.bios().find(|(n, _)| u64::from(*n) == args[0]);
-            if let (Some(grown), Some((_, bio))) = (grown, bio) {
-                let back = rule == Rule::BackMerged;
-                let start = args[2] + if back { grown.old } else { 0 };
-                let (how, len) = (if back { "M" } else { "F" }, grown.new - grown.old);
-                let (start, len) = (start / SECTOR_SIZE, len / SECTOR_SIZE);
-                lists.queue.merges.push(json!([how, bio.head().rwbs(), start, len]));
-            }
-        } else if rule == Rule::BioSplit {
-            let bio = model.bios().find(|(n, _)| u64::from(*n) == args[0]);
-            let rw = bio.map_or_else(String::new, |(_, bio)| bio.head().rwbs());
-            lists.queue.splits.push(json!([rw, args[1] / SECTOR_SIZE, args[2] / SECTOR_SIZE]));
         }
+        lists.queue.observe(model, recording, at);
     }
     lists
 }
@@ -125,6 +108,11 @@ fn push_folio(view: &View<'_>, geometry: Geometry, place: u64, lists: &mut Lists
 
 fn push_bio(view: &View<'_>, model: &Model, id: u64, lists: &mut Lists) {
     let Some((_, bio)) = model.bios().find(|(n, _)| u64::from(*n) == id) else { return };
+    if bio.head().direct {
+        let file = view.files.get(bio.head().file.get() as usize).map_or("?", String::as_str);
+        lists.bios.push(json!([bio.head().rwbs(), file, bio.pos().get(), bio.len().get()]));
+        return;
+    }
     if bio.head().meta || bio.segs().next().is_none() {
         lists.bios.push(json!([bio.head().rwbs(), "metadata", bio.len().get()]));
         return;

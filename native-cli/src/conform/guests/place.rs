@@ -3,9 +3,10 @@
 
 use super::Stack;
 use super::command::Line;
-use super::format::{GuestCase, GuestOp, IndirectMap, MapText, folded, name, number, text};
+use super::format::{GuestCase, GuestOp, MapText, Mapping, folded, name, number, text};
 use super::observe::Lists;
-use super::queue::Covered;
+use super::queue::{self, Covered};
+use folioscope_core::units::Bytes;
 use serde_json::{Value, json};
 
 const SECTOR: u64 = 512;
@@ -26,6 +27,7 @@ pub(super) fn expected(
     stack: Stack,
     lines: &[Line],
     version: (u32, u32),
+    block: Bytes,
 ) -> Vec<Lists> {
     let elsewhere: Vec<Place> = case.ops.iter().flat_map(|op| places_of(case, op)).collect();
     let mut after: Vec<Place> = Vec::new();
@@ -45,9 +47,12 @@ pub(super) fn expected(
         .map(|(op, line)| {
             let file = |ino| match stack {
                 Stack::BlockDevice => line.file.as_deref(),
-                Stack::Xfs | Stack::Gfs2 | Stack::Array | Stack::Ext2 | Stack::Ext4 => {
-                    file_of(case, ino)
-                }
+                Stack::Xfs
+                | Stack::Gfs2
+                | Stack::Gfs2Journaled
+                | Stack::Array
+                | Stack::Ext2
+                | Stack::Ext4 => file_of(case, ino),
             };
             let here = places_of(case, op);
             let device = whole_device(line, stack);
@@ -56,22 +61,29 @@ pub(super) fn expected(
             let mut mapping = false;
             let mut covered = Covered::new();
             for row in &op.ev {
-                match name(row) {
-                    "gfs2_iomap_start" | "ext4_ind_map_blocks_enter" => mapping = true,
-                    "gfs2_iomap_end" | "ext4_ind_map_blocks_exit" => mapping = false,
-                    "Q" if mapping => {
+                match Mapping::parse(row, block) {
+                    Some(Mapping::Begins(map)) => {
+                        mapping = true;
+                        if let Some(map) = map
+                            && let Some(file) = file(map.ino)
+                        {
+                            lists.blocks.push(json!([file, map.block, map.len, map.creates]));
+                        }
+                    }
+                    Some(Mapping::Ends(_)) => mapping = false,
+                    None if mapping && name(row) == "Q" => {
                         let read = metadata(row, stack);
                         covered.extend(read.map(|(addr, len)| sectors(addr, len)));
                         let told = read.map(|block| json!([text(row, 2), "metadata", block.1]));
                         lists.bios.extend(told);
                         continue;
                     }
-                    _ => {}
+                    None => {}
                 }
                 push_row(&mut lists, row, &file, (&places, stack), version, &mut covered);
             }
             for row in &op.ev {
-                lists.queue.push(row, &covered);
+                queue::push(&mut lists.queue, row, &covered);
             }
             for (ino, off, order, count) in &op.folios_added {
                 let Some(file) = file(*ino) else { continue };
@@ -153,12 +165,6 @@ fn push_row<'a>(
 ) {
     match name(row) {
         "Q" => push_bio(lists, row, places, stack, covered),
-        "ext4_ind_map_blocks_enter" => {
-            let Some(map) = IndirectMap::parse(text(row, 1)) else { return };
-            if let Some(file) = file(map.ino) {
-                lists.blocks.push(json!([file, map.block, map.len, map.creates]));
-            }
-        }
         "iomap_iter_dstmap" => {
             let Some(map) = MapText::parse(text(row, 1)) else { return };
             if let Some(file) = file(map.ino) {
@@ -248,7 +254,7 @@ fn push_bio(
                 covered.push(sectors(addr, len));
             }
             // The journal of gfs2 is written without a letter that tells it apart.
-            None if stack == Stack::Gfs2 => {}
+            None if matches!(stack, Stack::Gfs2 | Stack::Gfs2Journaled) => {}
             None => lists.bios.push(json!([rw, "in no file", sector, len])),
         }
     }
