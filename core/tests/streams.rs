@@ -41,6 +41,21 @@ fn streams_that_meet_faults_agree_with_what_the_kernel_permits() {
     agree(0..60, 120, true);
 }
 
+/// Streams that once went wrong, made as short as they could be.
+#[test]
+fn what_once_went_wrong_agrees() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/streams");
+    let files = std::fs::read_dir(folder).expect("the folder is there");
+    let mut paths: Vec<_> = files.map(|file| file.expect("lists").path()).collect();
+    paths.sort();
+    assert!(!paths.is_empty());
+    for path in paths {
+        let text = std::fs::read_to_string(&path).expect("reads");
+        let scenario = parse_scenario("stream", &text).expect("it is a scenario");
+        assert_eq!(replay(&scenario), Ok(()), "{}", path.display());
+    }
+}
+
 /// The second RFC of dirty bits per block left bits beyond EOF behind: streams find that, and what
 /// is left of the one that did is what it takes.
 #[test]

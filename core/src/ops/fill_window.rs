@@ -174,8 +174,9 @@ impl<E: Env> World<E> {
             while fits > geometry.min_order() && index + fits.pages() > limit + Pages::new(1) {
                 fits = fits.smaller().expect("above the smallest order");
             }
+            // No folio of two pages before 6.9, unless a block is that large.
             if first && fits == Order::new(1) {
-                fits = Order::ZERO;
+                fits = geometry.min_order();
             }
             if self.file(file).mapping.occupied(index, fits) {
                 blocked = true;

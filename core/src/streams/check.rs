@@ -1,7 +1,7 @@
 //! Performing a stream on something and comparing it with what it must do.
 
 use super::Step;
-use super::expect::{Abilities, Expectation, Outcome};
+use super::expect::{Abilities, Expectation, Outcome, Owed};
 use super::generate::Generator;
 use super::model::Model;
 use crate::device::sim::Landed;
@@ -107,13 +107,14 @@ impl<'a, S: Subject> Stream<'a, S> {
         }
         let result = self.subject.perform(step, &mut self.dest[..len], source)?;
         let mut landed = self.subject.landed();
-        self.expectation.owed |= landed.iter().any(|landed| landed.data.is_none());
+        if landed.iter().any(|landed| landed.data.is_none()) {
+            self.expectation.owed = Owed::Yes;
+        }
         // What failed may have been written before or after the operation changed the bytes; one
-        // that moves bytes writes before it does so.
+        // that moves bytes writes before it does so, and moves none if that fails.
         let changes = match op.action {
-            Action::Fallocate(mode, _) => {
-                !matches!(mode, FallocMode::Collapse | FallocMode::Insert)
-            }
+            Action::Fallocate(FallocMode::Insert, _) => result.0.is_err(),
+            Action::Fallocate(mode, _) => mode != FallocMode::Collapse,
             Action::Pwrite { .. }
             | Action::MmapStore { .. }
             | Action::Truncate(_)

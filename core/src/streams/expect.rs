@@ -41,13 +41,25 @@ pub struct Outcome<'a> {
     pub size: Pos,
 }
 
+/// Whether somebody is still to be told that writeback failed.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Owed {
+    /// Nobody.
+    #[default]
+    No,
+    /// An error that was told may have been another one.
+    Maybe,
+    /// Whoever asks next.
+    Yes,
+}
+
 /// The file as it must be.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Expectation {
     /// Its bytes.
     pub model: Model,
-    /// Writeback failed and nobody was told yet.
-    pub owed: bool,
+    /// Whether writeback failed and nobody was told yet.
+    pub owed: Owed,
     /// Something happened after which nobody can say what the bytes must be.
     pub blind: bool,
     abilities: Abilities,
@@ -58,7 +70,7 @@ type Checked = Result<(), String>;
 impl Expectation {
     /// Of a file at its start.
     pub const fn new(abilities: Abilities, model: Model) -> Self {
-        Self { model, owed: false, blind: false, abilities }
+        Self { model, owed: Owed::No, blind: false, abilities }
     }
     /// Takes an operation into account; the error says what it must not have done.
     pub fn take(&mut self, step: &Step, outcome: &Outcome<'_>) -> Checked {
@@ -69,7 +81,7 @@ impl Expectation {
         let zeroes =
             matches!(action, Action::Pwrite { range, .. } if range.start().get() > self.size());
         let reshapes = zeroes || matches!(action, Action::Truncate(_) | Action::Fallocate(..));
-        fault.write_error |= self.owed && reshapes;
+        fault.write_error |= self.owed != Owed::No && reshapes;
         if fault.anything {
             self.blind = true;
             return Ok(());
@@ -157,8 +169,9 @@ impl Expectation {
         let len = range.len();
         let good = fault.good.map_or(len, |good| good.min(len));
         let result = outcome.result.0;
-        if dsync && self.owed && fault.shortens() && result == Err(Errno::Io) {
-            return self.partly_written(range, outcome);
+        let owed = self.owed != Owed::No;
+        if dsync && owed && fault.shortens() && result == Err(Errno::Io) {
+            return self.partly_written(range, fault, outcome);
         }
         let done = match result {
             Ok(n) if n == good => n,
@@ -167,14 +180,14 @@ impl Expectation {
             }
             // What was to be zeroed up to its start could not be written before.
             Err(Errno::Io)
-                if self.owed
+                if owed
                     && range.start().get() > self.size()
                     && outcome.size.get() == self.size() =>
             {
                 Bytes::ZERO
             }
             // The write is done, only nobody knows how far it is durable.
-            Err(Errno::Io) if dsync && self.owed => good,
+            Err(Errno::Io) if dsync && owed => good,
             Err(Errno::Fault) if good.is_zero() => Bytes::ZERO,
             Err(Errno::Again) if nowait => Bytes::ZERO,
             Err(errno) if fault.allows(errno) => Bytes::ZERO,
@@ -185,21 +198,34 @@ impl Expectation {
             }
             result => return Err(format!("wrote {}, expected {}", OpResult(result), good.get())),
         };
-        if dsync && self.owed && !done.is_zero() {
-            if result != Err(Errno::Io) {
+        if dsync && owed && !done.is_zero() {
+            if self.owed == Owed::Yes && result != Err(Errno::Io) {
                 return Err(format!("a durable write gave {}, expected EIO", OpResult(result)));
             }
-            self.owed = false;
+            self.owed = Owed::No;
         }
-        if !done.is_zero() {
-            let bytes = &outcome.written[..done.get() as usize];
-            self.model.put(range.start().get() as usize, bytes);
+        let (start, done) = (range.start().get() as usize, done.get() as usize);
+        if done > 0 {
+            self.model.put(start, &outcome.written[..done]);
+        }
+        if fault.good.is_some() {
+            // A copy that came too short for a folio that is not uptodate counts for nothing; where
+            // its blocks were valid its bytes stand all the same (`__iomap_write_end`,
+            // `block_write_end`).
+            let copied = &outcome.written[done..good.get() as usize];
+            self.model.maybe(start + done, copied.iter().copied());
         }
         Ok(())
     }
     /// A write of which nobody says how far it came, as it could not be made durable.
-    fn partly_written(&mut self, range: FileRange, outcome: &Outcome<'_>) -> Checked {
-        self.owed = false;
+    fn partly_written(
+        &mut self,
+        range: FileRange,
+        fault: Permits,
+        outcome: &Outcome<'_>,
+    ) -> Checked {
+        // Where the write could fail so itself, the other error may still be told.
+        self.owed = if fault.allows(Errno::Io) { Owed::Maybe } else { Owed::No };
         let size = outcome.size.get();
         if size > self.size().max(range.end().get()) || size < self.size() {
             return Err(format!("a failed write gave the file {size} bytes"));
@@ -210,7 +236,11 @@ impl Expectation {
     }
     /// A call that tells once of writes that failed.
     fn told(&mut self, result: OpResult) -> Checked {
-        let want = if core::mem::take(&mut self.owed) { Err(Errno::Io) } else { Ok(0) };
+        let want = match core::mem::take(&mut self.owed) {
+            Owed::No => Ok(0),
+            Owed::Maybe => result.0.map(Bytes::get).or(Err(Errno::Io)),
+            Owed::Yes => Err(Errno::Io),
+        };
         exact(result, want)
     }
     /// What an access through a mapping returns.
@@ -316,9 +346,8 @@ impl Expectation {
         if zeroes {
             let end = end.min(size);
             self.model.fill(start.min(end) as usize, end as usize, 0);
-            let inner =
-                (geometry.round_up_block(range.start()), geometry.round_down_block(range.end()));
-            self.model.freed(inner.0.get() as usize, inner.1.get() as usize);
+            let (start, end) = self.whole_blocks(range);
+            self.model.freed(start, end);
         }
         if grows && end > size {
             self.model.resize(end as usize);
@@ -341,12 +370,21 @@ impl Expectation {
         }
         Ok(())
     }
+    /// The bytes of the blocks that lie in a range.
+    fn whole_blocks(&self, range: FileRange) -> (usize, usize) {
+        let geometry = self.abilities.geometry;
+        let start = geometry.round_up_block(range.start()).get() as usize;
+        (start, (geometry.round_down_block(range.end()).get() as usize).max(start))
+    }
     /// A change of space that failed may have been done in part.
     fn half_done(&mut self, mode: FallocMode, range: FileRange, now: u64) {
         let (size, start, end) = (self.size(), range.start().get(), range.end().get());
         match mode {
             FallocMode::Punch | FallocMode::Zero | FallocMode::ZeroKeepSize => {
                 self.maybe_zero(start, end);
+                // Its whole blocks are holes by now, or not.
+                let (start, end) = self.whole_blocks(range);
+                self.model.unknown_on_device(start, end);
             }
             FallocMode::Collapse => {
                 // What lies behind may have moved, and the file still be as long as before.

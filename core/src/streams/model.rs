@@ -141,7 +141,15 @@ impl Model {
         for cell in doubts.cells.iter_mut().skip(start) {
             cell.count = ANY;
         }
-        doubts.device.iter_mut().skip(start).for_each(|byte| *byte = None);
+        self.unknown_on_device(start, usize::MAX);
+    }
+    /// What the device has for `[start, end)` may be anything.
+    pub fn unknown_on_device(&mut self, start: usize, end: usize) {
+        let Some(doubts) = &mut self.doubts else { return };
+        let end = end.min(doubts.device.len());
+        if start < end {
+            doubts.device[start..end].fill(None);
+        }
     }
     /// The blocks `[start, end)` are holes now.
     pub fn freed(&mut self, start: usize, end: usize) {
