@@ -170,14 +170,13 @@ impl Expectation {
         let good = fault.good.map_or(len, |good| good.min(len));
         let result = outcome.result.0;
         let owed = self.owed != Owed::No;
-        if dsync && owed && fault.shortens() && result == Err(Errno::Io) {
+        let shortens = nowait || fault.shortens() || self.abilities.fixed.is_some();
+        if dsync && owed && shortens && result == Err(Errno::Io) {
             return self.partly_written(range, fault, outcome);
         }
         let done = match result {
             Ok(n) if n == good => n,
-            Ok(n) if n < good && (nowait || fault.shortens() || self.abilities.fixed.is_some()) => {
-                n
-            }
+            Ok(n) if n < good && shortens => n,
             // What was to be zeroed up to its start could not be written before.
             Err(Errno::Io)
                 if owed
