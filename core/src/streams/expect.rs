@@ -209,10 +209,9 @@ impl Expectation {
         }
         if fault.good.is_some() {
             // A copy that came too short for a folio that is not uptodate counts for nothing; where
-            // its blocks were valid its bytes stand all the same (`__iomap_write_end`,
-            // `block_write_end`).
-            let copied = &outcome.written[done..good.get() as usize];
-            self.model.maybe(start + done, copied.iter().copied());
+            // its blocks were valid its bytes stand all the same, and nobody makes these dirty
+            // (`__iomap_write_end`, `block_write_end`).
+            self.model.perhaps_copied(start + done, &outcome.written[done..good.get() as usize]);
         }
         Ok(())
     }
@@ -230,7 +229,7 @@ impl Expectation {
             return Err(format!("a failed write gave the file {size} bytes"));
         }
         self.model.resize(size as usize);
-        self.model.maybe(range.start().get() as usize, outcome.written.iter().copied());
+        self.model.perhaps_copied(range.start().get() as usize, outcome.written);
         Ok(())
     }
     /// A call that tells once of writes that failed.

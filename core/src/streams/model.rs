@@ -116,6 +116,18 @@ impl Model {
             }
         }
     }
+    /// The bytes of a range may have been copied into the cache, into clean folios, too.
+    pub fn perhaps_copied(&mut self, start: usize, copied: &[u8]) {
+        let Self { bytes: mine, doubts } = self;
+        let Some(doubts) = doubts else { return };
+        let cells = doubts.cells.iter_mut().zip(mine).skip(start);
+        for ((cell, mine), byte) in cells.zip(copied) {
+            if mine != byte {
+                cell.add(core::mem::replace(mine, *byte));
+                cell.loose = true;
+            }
+        }
+    }
     /// Takes `[start, end)` out, whole blocks.
     pub fn remove(&mut self, start: usize, end: usize) {
         self.bytes.drain(start..end);
@@ -257,6 +269,18 @@ mod tests {
         model.put(2, &[7]);
         model.landed(0, 4, Some(&[1, 1, 7, 1]));
         assert_eq!(model.durable(0, &[1, 1, 2, 1]), Err(2));
+    }
+
+    #[test]
+    fn a_copy_that_was_rejected_may_stand_in_a_clean_folio() {
+        let mut model = Model::new(vec![1; 3], true);
+        model.perhaps_copied(0, &[5, 5, 1]);
+        assert_eq!(model.look(0, &[5, 1]), Ok(()));
+        // The first is in the cache, the second was not copied.
+        assert_eq!(model.clone().look(0, &[5, 1, 1]), Ok(()));
+        assert_eq!(model.clone().look(1, &[5]), Err(1));
+        assert_eq!(model.look(0, &[1]), Ok(()));
+        assert_eq!(model.look(0, &[5]), Err(0));
     }
 
     #[test]
