@@ -1,5 +1,7 @@
 //! The append race: what a file holds after a power cut, with the clamp of `io_size` and without.
 
+use folioscope_core::scenario::Order;
+use folioscope_core::scenario::explore::{Limits, explore, replay};
 use folioscope_core::scenario::file::parse_scenario;
 use folioscope_core::scenario::run::run_and_read;
 use folioscope_core::scene::Side;
@@ -54,4 +56,24 @@ fn without_the_clamp_the_file_ends_in_zeros_that_nobody_wrote() {
         .map(|((timeline, variant), label)| Side { label, name: &variant.name, timeline })
         .collect();
     insta::assert_snapshot!("append-race", render_text(&sides, &View::default()));
+}
+
+#[test]
+fn every_order_of_its_tasks_is_gone_through() {
+    let scenario = parse_scenario("append-race", RACE).expect("a good file");
+    let Order::Schedule(steps) = &scenario.order else { panic!("it has a schedule") };
+    let [off, on] = scenario.variants.as_slice() else { panic!("two variants") };
+    let says = "after a power cut now file 0 would have 0x00 from byte 1000 on (500 bytes)";
+    assert!(replay(&scenario, off, steps).is_some_and(|wrong| wrong.starts_with(says)));
+    assert_eq!(replay(&scenario, on, steps), None);
+    let limits = Limits { bound: 1, most: 1_000_000, seed: None };
+    let failure = explore(&scenario, off, limits).failure.expect("the search finds it");
+    assert!(failure.message.starts_with(says), "{}", failure.message);
+    let wrong = replay(&scenario, off, &failure.schedule);
+    assert_eq!(wrong, Some(failure.message));
+    let found = explore(&scenario, on, limits);
+    assert_eq!(found.failure, None);
+    assert!(found.complete && found.compared);
+    // Nothing durable, the first writer's bytes, or those of both.
+    assert_eq!((found.schedules, found.ends, found.deepest), (3014, 3, 21));
 }

@@ -397,10 +397,12 @@ impl<E: Env> World<E> {
             return;
         }
         let done = |entry: &BioEntry| matches!(entry.state, BioState::Done | BioState::Failed);
+        // What waits for the worker has ended, and is not completed.
+        let waits = |id: BioId| self.deferred.contains(&id);
         let bios: Vec<BioId> = self
             .bios
             .iter()
-            .filter(|(_, entry)| entry.bio.task == task && done(entry))
+            .filter(|(id, entry)| entry.bio.task == task && done(entry) && !waits(*id))
             .map(|(id, _)| id)
             .collect();
         for id in &bios {

@@ -3,11 +3,12 @@
 use super::sim::{Sim, Work};
 use crate::engine::Engine;
 use crate::tasks::{Device, Flight};
+use crate::units::Time;
 use crate::world::Env;
 
 impl<E: Env> Device<E> for Sim {
     fn flights(&self) -> Vec<Flight> {
-        let each = self.running.iter().map(|((_, number), work)| match work {
+        let each = self.running.iter().map(|((ends, number), work)| match work {
             Work::Io { bios, .. } => {
                 let ranges = bios.iter().map(|(bio, _)| bio);
                 let held = ranges.filter(|bio| !bio.segs.is_empty());
@@ -15,9 +16,12 @@ impl<E: Env> Device<E> for Sim {
                     number: *number,
                     flush: false,
                     ranges: held.map(crate::block::bio::Bio::file_range).collect(),
+                    ends: *ends,
                 }
             }
-            Work::Flush { .. } => Flight { number: *number, flush: true, ranges: Vec::new() },
+            Work::Flush { .. } => {
+                Flight { number: *number, flush: true, ranges: Vec::new(), ends: *ends }
+            }
         });
         each.collect()
     }
@@ -28,5 +32,9 @@ impl<E: Env> Device<E> for Sim {
         };
         self.finish(engine, key.0, work);
         true
+    }
+    fn pass(&mut self, engine: &Engine<E>, to: Time) {
+        self.now = self.now.max(to);
+        engine.handle_time(self.now);
     }
 }

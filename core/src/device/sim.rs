@@ -84,7 +84,7 @@ pub struct Sim {
     /// What is in flight by the time of its end, then by submission.
     pub(super) running: BTreeMap<(Time, u64), Work>,
     submitted: u64,
-    now: Time,
+    pub(super) now: Time,
     /// When each place of the queue is free again.
     places: Vec<Time>,
     /// Write bios that ended, where somebody asked for them.

@@ -5,19 +5,20 @@
 //! afterwards makes everything durable.
 
 use super::armed::Armed;
-use super::order::{alone, room};
+use super::order::{alone, flushers, room};
 use super::perform::{Reads, perform};
 use super::run::{Simulated, Simulation};
 use super::serial::{Allowed, Files, allowed};
 use super::{Action, FileSystem, Scenario, ScenarioOp, Variant};
 use crate::counters::Counter;
 use crate::device::sim::{Sim, peek_bytes};
-use crate::engine::{Engine, drive, settle};
+use crate::engine::{BackgroundTask, Engine, Host, beside, drive, settle};
 use crate::ops::OpResult;
 use crate::tasks::{Actor, Chooser, Device, Dice, End, Search, Step, Trail, explore_one, follow};
 use crate::trace::sink::NoTrace;
 use crate::units::FileId;
 use core::hash::{Hash, Hasher};
+use core::task::{Context, Waker};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::collections::hash_map::DefaultHasher;
@@ -125,9 +126,10 @@ pub fn replay(scenario: &Scenario, variant: &Variant, steps: &[Step]) -> Option<
     let Simulation { engine, mut sim } = Simulation::new(scenario, variant, NoTrace);
     let armed = RefCell::new(Armed::new(scenario));
     engine.keep_going();
-    early(scenario, &engine, &mut sim, (&armed, &reads));
+    let mut flushers = flushers(scenario, &engine);
+    early(scenario, &engine, &mut sim, (&armed, &reads), &mut flushers);
     let mut watch = Watch::new(scenario, allowed.as_ref(), &reads);
-    let mut room = room(scenario, &engine, &mut sim, &armed, Some(&reads));
+    let mut room = room(scenario, (&engine, &mut sim), &armed, Some(&reads), &mut flushers);
     let followed = follow(&mut room, steps, |room| {
         watch.looks(room.engine, room.device);
         watch.wrong.is_none()
@@ -136,7 +138,7 @@ pub fn replay(scenario: &Scenario, variant: &Variant, steps: &[Step]) -> Option<
         return Some(error.to_string());
     }
     drop(room);
-    watch.finish(&engine, &mut sim, &armed);
+    watch.finish(&engine, &mut sim, &armed, &mut flushers);
     watch.wrong
 }
 
@@ -148,15 +150,16 @@ struct Ran {
 }
 
 /// What main does before the others begin.
-fn early(
+fn early<'a>(
     scenario: &Scenario,
-    engine: &Traceless,
+    engine: &'a Traceless,
     sim: &mut Sim,
     (armed, reads): (&RefCell<Armed>, &Reads),
+    flushers: &mut Vec<BackgroundTask<'a>>,
 ) {
     let (early, ..) = scenario.parts();
     for nth in 0..early.len() {
-        let done = alone(scenario, engine, sim, armed, &mut [], (nth, Some(reads)));
+        let done = alone(scenario, engine, sim, armed, flushers, (nth, Some(reads)));
         debug_assert!(done.is_ok(), "one task alone waits for nobody");
     }
 }
@@ -172,12 +175,13 @@ fn run_one(
     let Simulation { engine, mut sim } = Simulation::new(scenario, variant, NoTrace);
     let armed = RefCell::new(Armed::new(scenario));
     engine.keep_going();
-    early(scenario, &engine, &mut sim, (&armed, &reads));
+    let mut flushers = flushers(scenario, &engine);
+    early(scenario, &engine, &mut sim, (&armed, &reads), &mut flushers);
     engine.hold_everywhere(true);
     engine.hold_workers(true);
     let mut trail = Trail::default();
     let mut watch = Watch::new(scenario, allowed, &reads);
-    let mut room = room(scenario, &engine, &mut sim, &armed, Some(&reads));
+    let mut room = room(scenario, (&engine, &mut sim), &armed, Some(&reads), &mut flushers);
     let end = explore_one(&mut room, chooser, &mut trail, |room, actor| {
         if !matches!(actor, Actor::Task(_)) {
             watch.looks(room.engine, room.device);
@@ -198,11 +202,12 @@ fn run_one(
         }
         End::Done | End::Stopped => {}
     }
+    room.release();
     drop(room);
     engine.hold_everywhere(false);
     engine.hold_workers(false);
     if watch.wrong.is_none() {
-        watch.finish(&engine, &mut sim, &armed);
+        watch.finish(&engine, &mut sim, &armed, &mut flushers);
     }
     for (nth, bytes) in reads.borrow().iter() {
         (nth, bytes).hash(&mut state);
@@ -240,17 +245,43 @@ impl<'a> Watch<'a> {
             }
         }
     }
-    /// After the tasks: what is in flight ends, main goes on, and everything is made durable.
-    fn finish(&mut self, engine: &Traceless, sim: &mut Sim, armed: &RefCell<Armed>) {
-        while let Some(next) = Device::<Simulated<NoTrace>>::flights(sim).first().cloned() {
-            sim.end(engine, next.number);
-            engine.run_workers();
-            self.looks(engine, sim);
+    /// What is in flight ends, and what flushers have begun.
+    fn rest(&mut self, engine: &Traceless, sim: &mut Sim, flushers: &mut [BackgroundTask<'_>]) {
+        let mut polls = Context::from_waker(Waker::noop());
+        loop {
+            let before = engine.progress();
+            for flusher in &mut *flushers {
+                // None of them ends.
+                let _pending = flusher.as_mut().poll(&mut polls);
+            }
+            let mut goes_on = engine.progress() != before;
+            while let Some(effect) = engine.poll_effect() {
+                sim.start(engine, effect);
+                goes_on = true;
+            }
+            if let Some(next) = Device::<Simulated<NoTrace>>::flights(sim).first() {
+                sim.end(engine, next.number);
+                engine.run_workers();
+                self.looks(engine, sim);
+            } else if !goes_on {
+                return;
+            }
         }
+    }
+    /// After the tasks: what was begun ends, main goes on, and everything is made durable.
+    fn finish<'e>(
+        &mut self,
+        engine: &'e Traceless,
+        sim: &mut Sim,
+        armed: &RefCell<Armed>,
+        flushers: &mut Vec<BackgroundTask<'e>>,
+    ) {
+        self.rest(engine, sim, flushers);
         settle(engine, sim);
         let (_, _, late) = self.scenario.parts();
         for nth in late {
-            if alone(self.scenario, engine, sim, armed, &mut [], (nth, Some(self.reads))).is_err() {
+            let reads = Some(self.reads);
+            if alone(self.scenario, engine, sim, armed, flushers, (nth, reads)).is_err() {
                 self.say(|| format!("operation {nth} waits for what nobody will do"));
             }
         }
@@ -265,7 +296,7 @@ impl<'a> Watch<'a> {
         // Where something fails on purpose bytes may be lost.
         if self.scenario.faults.is_empty() && self.scenario.free_blocks.is_none() {
             self.compare(engine, sim);
-            self.sync(engine, sim);
+            self.sync(engine, sim, flushers);
         }
     }
     fn say(&mut self, message: impl FnOnce() -> String) {
@@ -278,16 +309,23 @@ impl<'a> Watch<'a> {
         let Some(allowed) = self.allowed else { return };
         let reads = self.reads.borrow();
         let wrong = reads.iter().find_map(|(nth, bytes)| allowed.wrong_read(nth, bytes));
-        let end = || allowed.wrong_end(&contents(self.scenario, engine, sim).0);
+        let end = || {
+            let (seen, _) = contents(self.scenario, engine, sim);
+            if !allowed.cut {
+                return allowed.wrong_end(&seen);
+            }
+            seen.iter().enumerate().find_map(|(file, found)| allowed.wrong_cut(file, found))
+        };
         if self.wrong.is_none() {
             self.wrong = wrong.or_else(end);
         }
     }
     /// A sync makes everything durable.
-    fn sync(&mut self, engine: &Traceless, sim: &mut Sim) {
+    fn sync(&mut self, engine: &Traceless, sim: &mut Sim, flushers: &mut [BackgroundTask<'_>]) {
         for at in 0..self.scenario.files.len() {
             let op = ScenarioOp { task: 0, file: FileId::new(at as u32), action: Action::Fsync };
-            if drive(engine, sim, perform(engine, op, Vec::new(), None)).is_err() {
+            let synced = beside(perform(engine, op, Vec::new(), None), flushers);
+            if drive(engine, sim, synced).is_err() {
                 self.say(|| format!("a sync of file {at} waits for what nobody will do"));
             }
         }

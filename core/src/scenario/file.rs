@@ -11,7 +11,7 @@ use super::raw::{self, Raw, RawDevice, RawOp, RawWorld};
 use super::shape;
 use super::size::parse_size;
 use super::start::{Taken, build_files};
-use super::tasks::{build_order, build_tasks, task_of};
+use super::tasks::{build_order, build_pressure, build_tasks, task_of};
 use super::{
     Action, MAX_FILE, MAX_HELD, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp, StartFile, Variant,
 };
@@ -80,10 +80,6 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
     };
     check_held(raw, geometry, &files, &ops, readahead)?;
     let dirty = raw.dirty.as_ref().map(|dirty| build_dirty(geometry, dirty)).transpose()?;
-    if let (Some(table), false) = (&raw.dirty, order == super::Order::InTurn) {
-        let message = "[dirty] is for operations in turn: take it away, or [[schedule]] and [run]";
-        return Err((table.memory.span(), message.to_owned()));
-    }
     Ok(Scenario {
         title: raw.title.clone(),
         geometry,
@@ -97,6 +93,7 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
         partition: raw.partition.as_ref().map_or(Ok(Bytes::ZERO), queue::partition)?,
         tasks,
         dirty,
+        kswapd: raw.kswapd.as_ref().map(build_pressure).transpose()?,
         array: raw.array.as_ref().map(array::build).transpose()?,
         ops,
         faults,

@@ -273,6 +273,8 @@ pub struct Scenario {
     pub tasks: Vec<String>,
     /// Limits on dirty pages, and with them a flusher; none: there are none.
     pub dirty: Option<DirtyConfig>,
+    /// Memory runs short while tasks interleave; none: there is enough.
+    pub kswapd: Option<Pressure>,
     /// The array that the device is.
     pub array: Option<ArrayKind>,
     /// What is done.
@@ -283,6 +285,15 @@ pub struct Scenario {
     pub free_blocks: Option<Blocks>,
     /// Who goes when, where operations of several tasks run at once.
     pub order: Order,
+}
+
+/// Memory that `kswapd` takes back, or does not, at any point of a schedule.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pressure {
+    /// How much each time.
+    pub pages: Pages,
+    /// How often at most.
+    pub times: u32,
 }
 
 /// Who goes when.
@@ -303,6 +314,8 @@ pub const MAX_STEPS: usize = 10_000;
 pub const MAX_TASKS: usize = 64;
 /// The task of operations that name none.
 pub const MAIN: &str = "main";
+/// How often `kswapd` takes memory back at most.
+pub const MAX_PRESSURE: u32 = 1000;
 
 impl Scenario {
     /// The number of a task in the engine.

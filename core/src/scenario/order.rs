@@ -6,10 +6,14 @@ use super::perform::{Reads, perform};
 use super::run::RunError;
 use super::{Action, Order, Scenario};
 use crate::device::sim::Sim;
+use crate::dirty::flusher::flusher_task;
 use crate::engine::{BackgroundTask, BoxedOp, Engine, Stuck, beside, drive};
 use crate::ops::OpResult;
 use crate::power::power_cut;
-use crate::tasks::{Dice, End, Hangs, Room, Task, Trail, explore_one, follow};
+use crate::tasks::{
+    Dice, End, Hangs, KSWAPD, KSWAPD_TASK, Kind, Room, Task, Trail, explore_one, flusher_name,
+    follow,
+};
 use crate::units::{BdiId, Bytes};
 use crate::world::Env;
 use std::cell::RefCell;
@@ -22,10 +26,7 @@ pub(super) fn run_ops<E: Env>(
     sim: &mut Sim,
 ) -> Result<(Vec<OpResult>, Vec<usize>), RunError> {
     let armed = RefCell::new(Armed::new(scenario));
-    let mut flushers: Vec<BackgroundTask<'_>> = Vec::new();
-    if scenario.dirty.is_some() {
-        flushers.push(Box::pin(engine.flusher(BdiId::new(0))));
-    }
+    let mut flushers = flushers(scenario, engine);
     let mut idle = Vec::new();
     let mut results: Vec<Option<OpResult>> = vec![None; scenario.ops.len()];
     let all = match scenario.order {
@@ -37,7 +38,7 @@ pub(super) fn run_ops<E: Env>(
         *result = Some(alone(scenario, engine, sim, &armed, &mut flushers, (nth, None))?);
     }
     if !at_once.is_empty() {
-        let mut room = room(scenario, engine, sim, &armed, None);
+        let mut room = room(scenario, (engine, sim), &armed, None, &mut flushers);
         match &scenario.order {
             Order::InTurn => {}
             Order::Schedule(steps) => idle = follow(&mut room, steps, |_| true)?,
@@ -54,17 +55,29 @@ pub(super) fn run_ops<E: Env>(
     Ok((all.collect(), idle))
 }
 
-/// Runs one operation while no other does.
-pub(super) fn alone<E: Env>(
+/// The flushers of a run, one for each device.
+pub(super) fn flushers<'a, E: Env>(
     scenario: &Scenario,
-    engine: &Engine<E>,
+    engine: &'a Engine<E>,
+) -> Vec<BackgroundTask<'a>> {
+    let devices = scenario.dirty.map_or(0, |dirty| dirty.devices);
+    let each = (0..devices).map(|bdi| engine.flusher(BdiId::new(bdi)));
+    each.map(|flusher| Box::pin(flusher) as BackgroundTask<'a>).collect()
+}
+
+/// Runs one operation while no application does anything else.
+pub(super) fn alone<'a, E: Env>(
+    scenario: &Scenario,
+    engine: &'a Engine<E>,
     sim: &mut Sim,
     armed: &RefCell<Armed>,
-    background: &mut [BackgroundTask<'_>],
+    background: &mut Vec<BackgroundTask<'a>>,
     (nth, reads): (usize, Option<&Reads>),
 ) -> Result<OpResult, Stuck> {
     armed.borrow_mut().arm(nth, engine, sim);
     if let Action::PowerCut(kept) = scenario.ops[nth].action {
+        // Whatever they were about to write is no more.
+        *background = flushers(scenario, engine);
         power_cut(engine, sim, kept);
         return Ok(OpResult(Ok(Bytes::ZERO)));
     }
@@ -79,19 +92,21 @@ fn throw<E: Env>(room: &mut Room<'_, E, Sim>, seed: u64) -> Result<(), RunError>
     let end = explore_one(room, &mut Dice::new(seed), &mut Trail::default(), |_, _| true);
     room.engine.hold_everywhere(false);
     room.engine.hold_workers(false);
+    room.release();
     match end {
         End::Done | End::Known | End::Stopped => Ok(()),
         End::Hangs => Err(Hangs(room.unfinished().join(", ")).into()),
     }
 }
 
-/// The tasks with the operations that run at once; the faults of each are armed while it goes on.
-pub(super) fn room<'a, E: Env>(
+/// The tasks with the operations that run at once, and those of the background; the faults of each
+/// operation are armed while it goes on.
+pub(super) fn room<'a, 'e: 'a, E: Env>(
     scenario: &Scenario,
-    engine: &'a Engine<E>,
-    sim: &'a mut Sim,
+    (engine, sim): (&'a Engine<E>, &'a mut Sim),
     armed: &'a RefCell<Armed>,
     reads: Option<&'a Reads>,
+    flushers: &'a mut [BackgroundTask<'e>],
 ) -> Room<'a, E, Sim> {
     let (_, at_once, _) = scenario.parts();
     let each = scenario.tasks.iter().zip(0u32..).map(|(name, task)| {
@@ -104,7 +119,23 @@ pub(super) fn room<'a, E: Env>(
         let ops: Vec<(usize, BoxedOp<'a>)> = ops.collect();
         Task::new(name.clone(), Scenario::task_id(task), ops)
     });
-    let mut room = Room::new(engine, sim, each.collect());
+    let mut all: Vec<Task<'a>> = each.collect();
+    for (flusher, bdi) in flushers.iter_mut().zip(0..) {
+        let bdi = BdiId::new(bdi);
+        let who = (flusher_name(bdi), flusher_task(bdi), Kind::Flusher);
+        let never: BoxedOp<'a> = Box::pin(async move {
+            flusher.await;
+            OpResult(Ok(Bytes::ZERO))
+        });
+        all.push(Task::of_background(who, [never]));
+    }
+    if let Some(pressure) = scenario.kswapd {
+        let each = (0..pressure.times).map(|_| -> BoxedOp<'a> {
+            Box::pin(async move { engine.reclaim(KSWAPD_TASK, pressure.pages) })
+        });
+        all.push(Task::of_background((KSWAPD.to_owned(), KSWAPD_TASK, Kind::Reclaim), each));
+    }
+    let mut room = Room::new(engine, sim, all);
     if !scenario.faults.is_empty() {
         room.tell_before(Box::new(|nth, engine, sim| armed.borrow_mut().arm(nth, engine, sim)));
     }

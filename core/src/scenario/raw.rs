@@ -20,6 +20,7 @@ pub(super) struct Raw {
     pub(super) queue: Option<Spanned<RawQueue>>,
     pub(super) partition: Option<RawPartition>,
     pub(super) dirty: Option<RawDirty>,
+    pub(super) kswapd: Option<RawKswapd>,
     pub(super) array: Option<Spanned<RawArray>>,
     pub(super) variant: Vec<RawVariant>,
     pub(super) file: Vec<Spanned<RawFile>>,
@@ -110,6 +111,11 @@ pub(super) struct RawDirty {
     pub(super) bytes: Option<Spanned<RawSize>>,
     pub(super) writeback_centisecs: Option<Spanned<i64>>,
     pub(super) expire_centisecs: Option<Spanned<i64>>,
+}
+
+pub(super) struct RawKswapd {
+    pub(super) pages: Spanned<i64>,
+    pub(super) times: Option<Spanned<i64>>,
 }
 
 pub(super) struct RawVariant {
@@ -218,6 +224,7 @@ pub(super) fn read(text: &str) -> Result<Raw, Problem> {
         "fault",
         "run",
         "dirty",
+        "kswapd",
         "schedule",
     ];
     let fields = Fields::new(root.span(), root.get_ref(), &known)?;
@@ -227,6 +234,7 @@ pub(super) fn read(text: &str) -> Result<Raw, Problem> {
     let partition = fields.table("partition")?;
     let run = fields.table("run")?;
     let dirty = fields.table("dirty")?;
+    let kswapd = fields.table("kswapd")?;
     let array = fields.table("array")?;
     Ok(Raw {
         version: fields.need("version", integer)?,
@@ -240,6 +248,7 @@ pub(super) fn read(text: &str) -> Result<Raw, Problem> {
             .transpose()?,
         partition: partition.map(|(span, table)| partition_of(span, table)).transpose()?,
         dirty: dirty.map(|(span, table)| dirty_of(span, table)).transpose()?,
+        kswapd: kswapd.map(|(span, table)| kswapd_of(span, table)).transpose()?,
         array: array
             .map(|(span, table)| Ok(Spanned::new(span.clone(), array_of(span, table)?)))
             .transpose()?,
@@ -364,6 +373,11 @@ fn dirty_of(span: Span, table: &DeTable<'_>) -> Result<RawDirty, Problem> {
         writeback_centisecs: fields.may("writeback_centisecs", integer)?,
         expire_centisecs: fields.may("expire_centisecs", integer)?,
     })
+}
+
+fn kswapd_of(span: Span, table: &DeTable<'_>) -> Result<RawKswapd, Problem> {
+    let fields = Fields::new(span, table, &["pages", "times"])?;
+    Ok(RawKswapd { pages: fields.need("pages", integer)?, times: fields.may("times", integer)? })
 }
 
 fn variant_of(span: Span, table: &DeTable<'_>) -> Result<RawVariant, Problem> {

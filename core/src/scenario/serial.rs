@@ -29,6 +29,8 @@ pub(super) struct Allowed {
     whole: bool,
     /// What a power cut leaves is checked, too.
     pub(super) durable: bool,
+    /// The power goes in the end: what is left is less than any order gives.
+    pub(super) cut: bool,
 }
 
 /// The files while an order is gone through.
@@ -59,7 +61,12 @@ fn start(scenario: &Scenario) -> Files {
 /// Everything that is allowed; none: what the operations do depends on more than their order, or
 /// there are too many orders.
 pub(super) fn allowed(scenario: &Scenario) -> Option<Allowed> {
-    let plain = |op: &ScenarioOp| {
+    let (early, at_once, late) = scenario.parts();
+    // After a power cut nobody can say what operations do.
+    let last = late.last().copied().filter(|nth| *nth + 1 == scenario.ops.len());
+    let is_cut = |op: &ScenarioOp| matches!(op.action, Action::PowerCut(_));
+    let cut = last.filter(|nth| is_cut(&scenario.ops[*nth]));
+    let plain = |(nth, op): (usize, &ScenarioOp)| {
         let file = &scenario.files[op.file.get() as usize];
         #[allow(clippy::wildcard_enum_match_arm, reason = "only these two have it")]
         let nowait = match op.action {
@@ -67,12 +74,12 @@ pub(super) fn allowed(scenario: &Scenario) -> Option<Allowed> {
             | Action::Pwrite { flags: WriteFlags { nowait, .. }, .. } => nowait,
             _ => false,
         };
-        let understood =
-            !nowait && !matches!(op.action, Action::Reflink { .. } | Action::PowerCut(_));
+        let is_link = matches!(op.action, Action::Reflink { .. });
+        let understood = !nowait && !is_link && (!is_cut(op) || cut == Some(nth));
         file.fs == FileSystem::Extents && file.extents.is_some() && understood
     };
     let fails = !scenario.faults.is_empty() || scenario.free_blocks.is_some();
-    if fails || !scenario.ops.iter().all(plain) {
+    if fails || !scenario.ops.iter().enumerate().all(plain) {
         return None;
     }
     let stores = scenario.ops.iter().any(|op| matches!(op.action, Action::MmapStore { .. }));
@@ -86,11 +93,11 @@ pub(super) fn allowed(scenario: &Scenario) -> Option<Allowed> {
         ever: vec![Vec::new(); files.len()],
         whole: !stores,
         durable: !scenario.ops.iter().any(moves),
+        cut: cut.is_some(),
     };
     let mut walk = Walk { scenario, allowed, orders: 0 };
     let mut files = files;
     walk.see(&files);
-    let (early, at_once, late) = scenario.parts();
     for nth in 0..early.len() {
         walk.apply(nth, &mut files);
     }
@@ -173,7 +180,7 @@ fn act(geometry: Geometry, action: Action, bytes: &mut Vec<u8>) -> Option<Vec<u8
         }
         Action::Truncate(size) => bytes.resize(size.get() as usize, 0),
         Action::Fallocate(mode, range) => reshape(geometry, bytes, mode, range),
-        // Scenarios that link files, or lose power, are not judged.
+        // Scenarios that link files are not judged; that lose power, up to there.
         Action::Reflink { .. }
         | Action::PowerCut(_)
         | Action::Sleep(_)

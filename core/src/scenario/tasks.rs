@@ -2,10 +2,10 @@
 
 use super::fields::{Problem, number};
 use super::file::size;
-use super::raw::{Raw, RawOp, RawStep};
-use super::{MAIN, MAX_STEPS, MAX_TASKS, Order};
-use crate::tasks::{DEVICE, Point, Step, WORKER};
-use crate::units::Pos;
+use super::raw::{Raw, RawKswapd, RawOp, RawStep};
+use super::{MAIN, MAX_FILE, MAX_PRESSURE, MAX_STEPS, MAX_TASKS, Order, Pressure};
+use crate::tasks::{CLOCK, DEVICE, FLUSHER, KSWAPD, Point, Step, WORKER};
+use crate::units::{Pages, Pos};
 use toml::Spanned;
 
 /// The tasks that operations name, in the order in which they first appear; main before all.
@@ -13,7 +13,7 @@ pub(super) fn build_tasks(ops: &[Spanned<RawOp>]) -> Result<Vec<String>, Problem
     let mut tasks = vec![MAIN.to_owned()];
     for name in ops.iter().filter_map(|op| op.get_ref().task.as_ref()) {
         let text = name.get_ref();
-        if text == DEVICE || text == WORKER {
+        if [DEVICE, WORKER, CLOCK, KSWAPD].contains(&text.as_str()) || text.starts_with(FLUSHER) {
             let message = format!("no task can be called `{text}`: schedules mean something else");
             return Err((name.span(), message));
         }
@@ -53,26 +53,40 @@ pub(super) fn build_order(tasks: &[String], raw: &Raw) -> Result<Order, Problem>
             if let Some(step) = raw.schedule.get(MAX_STEPS) {
                 return Err((step.span(), format!("more than {MAX_STEPS} steps")));
             }
-            let steps = raw.schedule.iter().map(|step| build_step(tasks, step));
+            let others = [
+                Some(DEVICE),
+                Some(WORKER),
+                waits(raw).then_some(CLOCK),
+                raw.dirty.as_ref().map(|_| FLUSHER),
+                raw.kswapd.as_ref().map(|_| KSWAPD),
+            ];
+            let tasks = tasks.iter().map(String::as_str);
+            let known: Vec<&str> = tasks.chain(others.into_iter().flatten()).collect();
+            let steps = raw.schedule.iter().map(|step| build_step(&known, step));
             Ok(Order::Schedule(steps.collect::<Result<_, _>>()?))
         }
     }
 }
 
-fn build_step(tasks: &[String], entry: &Spanned<RawStep>) -> Result<Step, Problem> {
+fn build_step(known: &[&str], entry: &Spanned<RawStep>) -> Result<Step, Problem> {
     let raw = entry.get_ref();
     let task = raw.task.get_ref().clone();
     let listed = |words: &[&str]| words.join(", ");
-    if !(tasks.contains(&task) || task == DEVICE || task == WORKER) {
-        let known: Vec<&str> = tasks.iter().map(String::as_str).chain([DEVICE, WORKER]).collect();
-        let message = format!("no task `{task}`: expected one of {}", listed(&known));
+    if !known.contains(&task.as_str()) {
+        let message = format!("no task `{task}`: expected one of {}", listed(known));
         return Err((raw.task.span(), message));
     }
     let word = raw.until.get_ref();
+    let points = |reached: fn(Point) -> bool| -> Vec<&str> {
+        Point::ALL.iter().filter(|point| reached(**point)).map(|one| one.name()).collect()
+    };
     let known: Vec<&str> = match task.as_str() {
         DEVICE => vec![Point::IoComplete.name(), Point::FlushComplete.name()],
         WORKER => vec![Point::End.name()],
-        _ => Point::ALL.iter().filter(|point| is_reached(**point)).map(|one| one.name()).collect(),
+        CLOCK => vec![Point::Timer.name()],
+        KSWAPD => vec![Point::OpEnd.name(), Point::End.name()],
+        name if name.starts_with(FLUSHER) => points(is_of_writeback),
+        _ => points(is_reached),
     };
     let point = Point::from_name(word).filter(|_| known.contains(&word.as_str()));
     let Some(until) = point else {
@@ -92,7 +106,34 @@ fn build_step(tasks: &[String], entry: &Spanned<RawStep>) -> Result<Step, Proble
     Ok(Step { task, until, at, n })
 }
 
+/// Whether anybody waits for a time.
+fn waits(raw: &Raw) -> bool {
+    raw.dirty.is_some() || raw.op.iter().any(|op| op.get_ref().what.get_ref() == "sleep")
+}
+
 /// Whether a task can be stopped there at all.
-const fn is_reached(point: Point) -> bool {
-    !matches!(point, Point::ReleaseDataFound | Point::BetweenForkLookups | Point::DioSubmitted)
+fn is_reached(point: Point) -> bool {
+    let never = [Point::ReleaseDataFound, Point::BetweenForkLookups, Point::DioSubmitted];
+    !never.contains(&point) && point != Point::Timer
+}
+
+/// Whether a flusher can be.
+const fn is_of_writeback(point: Point) -> bool {
+    matches!(
+        point,
+        Point::WbFolioLocked
+            | Point::WbEofChecked
+            | Point::BeforeMapBlocks
+            | Point::AfterMapBlocks
+            | Point::WbFolioDone
+            | Point::AfterWritebackSubmit
+            | Point::Blocked
+    )
+}
+
+/// How much memory is taken back while tasks interleave.
+pub(super) fn build_pressure(raw: &RawKswapd) -> Result<Pressure, Problem> {
+    let most = u64::from(MAX_PRESSURE);
+    let times = raw.times.as_ref().map_or(Ok(1), |n| number("times", n, 1, most))? as u32;
+    Ok(Pressure { pages: Pages::new(number("pages", &raw.pages, 1, MAX_FILE.get())?), times })
 }

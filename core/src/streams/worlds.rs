@@ -125,6 +125,7 @@ impl World {
             array: None,
             frames: FramePolicy::Packed,
             dirty: None,
+            kswapd: None,
             tasks: vec!["main".to_owned()],
             order: Course::InTurn,
             queue: random.one_in(3).then_some(QueueLimits::USUAL),

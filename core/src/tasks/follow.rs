@@ -1,10 +1,10 @@
 //! Runs tasks as a schedule says: each step lets one of them run until it is where the step says,
 //! must wait, or has ended.
 //!
-//! A task that must wait lets the device end the oldest thing that it has in flight, unless the
-//! schedule itself says what the device and the worker do.
+//! A task that must wait lets the flusher write, and the oldest thing in flight end or time pass,
+//! unless the schedule itself says what any of these do.
 
-use super::{Actor, DEVICE, Device, Flight, Point, Room, Stand, Step, WORKER};
+use super::{Actor, CLOCK, DEVICE, Device, Flight, Kind, Point, Room, Stand, Step, WORKER};
 use crate::stops::Stop;
 use crate::units::Pos;
 use crate::world::Env;
@@ -25,7 +25,7 @@ struct Until {
 
 const NOWHERE: Until = Until { point: Point::End, at: None, passes: 0 };
 
-/// What became of the oldest thing in flight.
+/// What became of those who move by themselves.
 enum Completes {
     One,
     None,
@@ -40,7 +40,11 @@ pub fn follow<E: Env, D: Device<E>>(
     steps: &[Step],
     mut looks: impl FnMut(&Room<'_, E, D>) -> bool,
 ) -> Result<Vec<usize>, Hangs> {
-    let by_itself = !steps.iter().any(|step| step.task == DEVICE || step.task == WORKER);
+    let flushes =
+        |name: &str| room.tasks.iter().any(|task| task.kind == Kind::Flusher && task.name == name);
+    let says =
+        |step: &Step| [DEVICE, WORKER, CLOCK].contains(&step.task.as_str()) || flushes(&step.task);
+    let by_itself = !steps.iter().any(says);
     room.engine.hold_workers(!by_itself);
     let mut idle = Vec::new();
     for (nth, step) in steps.iter().enumerate() {
@@ -55,6 +59,7 @@ pub fn follow<E: Env, D: Device<E>>(
                 found.is_some_and(|found| room.go(Actor::Device(found.number)))
             }
             WORKER => room.go(Actor::Worker),
+            CLOCK => (0..step.n).all(|_| room.go(Actor::Clock)),
             name => {
                 let task = room.tasks.iter().position(|task| task.name == name);
                 let left = task.filter(|task| room.tasks[*task].stand() != Stand::Ended);
@@ -74,7 +79,9 @@ pub fn follow<E: Env, D: Device<E>>(
         }
     }
     room.engine.hold_workers(false);
-    finish(room, &mut looks).map(|()| idle)
+    let ended = finish(room, &mut looks);
+    room.release();
+    ended.map(|()| idle)
 }
 
 /// Lets a task run until its step ends; false if whoever looks on had enough.
@@ -97,12 +104,11 @@ fn run_task<E: Env, D: Device<E>>(
         match room.tasks[task].stand() {
             Stand::Between if until.point == Point::OpEnd && until.passes == 0 => break,
             Stand::Between => until.passes -= u32::from(until.point == Point::OpEnd),
+            Stand::Blocked if moved => {}
             Stand::Blocked if by_itself => match complete(room, &mut until) {
                 Completes::One => {}
-                Completes::None if moved => {}
                 Completes::None | Completes::Stops => break,
             },
-            Stand::Blocked if moved => {}
             Stand::At(_) | Stand::Blocked | Stand::Ended => break,
         }
     }
@@ -110,10 +116,19 @@ fn run_task<E: Env, D: Device<E>>(
     goes_on
 }
 
-/// Ends the oldest thing in flight, unless the task is to stop there.
+/// Lets one of those who move by themselves move: a flusher that has something to do, then the
+/// oldest thing in flight, unless the task is to stop there, or the time if it comes before that.
 fn complete<E: Env, D: Device<E>>(room: &mut Room<'_, E, D>, until: &mut Until) -> Completes {
-    let Some(oldest) = room.flights().into_iter().next() else {
-        return Completes::None;
+    for task in 0..room.tasks.len() {
+        if room.tasks[task].kind == Kind::Flusher && room.go(Actor::Task(task)) {
+            return Completes::One;
+        }
+    }
+    let timer = room.engine.next_timer();
+    let oldest = room.flights().into_iter().next();
+    let oldest = oldest.filter(|oldest| timer.is_none_or(|timer| oldest.ends <= timer));
+    let Some(oldest) = oldest else {
+        return if room.go(Actor::Clock) { Completes::One } else { Completes::None };
     };
     let of_bio = matches!(until.point, Point::BeforeIoComplete | Point::IoComplete);
     let meant = if of_bio {
@@ -131,7 +146,7 @@ fn complete<E: Env, D: Device<E>>(room: &mut Room<'_, E, D>, until: &mut Until) 
     if stops { Completes::Stops } else { Completes::One }
 }
 
-/// Lets every task run to its end, in turn.
+/// Lets every application run to its end, in turn.
 fn finish<E: Env, D: Device<E>>(
     room: &mut Room<'_, E, D>,
     looks: &mut impl FnMut(&Room<'_, E, D>) -> bool,
@@ -139,7 +154,11 @@ fn finish<E: Env, D: Device<E>>(
     while !room.has_ended() {
         let mut moved = false;
         for task in 0..room.tasks.len() {
-            while room.tasks[task].stand() != Stand::Ended && room.go(Actor::Task(task)) {
+            let of_application = room.tasks[task].kind == Kind::Application;
+            while of_application
+                && room.tasks[task].stand() != Stand::Ended
+                && room.go(Actor::Task(task))
+            {
                 moved = true;
                 if !looks(room) {
                     return Ok(());

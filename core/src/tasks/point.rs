@@ -1,13 +1,24 @@
 //! The points at which a schedule can stop a task, by the words of cases and scenario files.
 
 use crate::stops::StopPoint;
-use crate::units::Pos;
+use crate::units::{BdiId, Pos};
 use core::fmt::Write as _;
 
 /// The name of the device in a schedule.
 pub const DEVICE: &str = "device";
 /// The name of the worker that completes what ended.
 pub const WORKER: &str = "worker";
+/// The name of the time, which passes up to the next moment at which somebody may go on.
+pub const CLOCK: &str = "clock";
+/// The name of the flusher of the first device; those of others have their number behind it.
+pub const FLUSHER: &str = "flusher";
+/// The name of the task that takes memory back.
+pub const KSWAPD: &str = "kswapd";
+
+/// The name of a device's flusher.
+pub fn flusher_name(bdi: BdiId) -> String {
+    if bdi.get() == 0 { FLUSHER.to_owned() } else { format!("{FLUSHER} {}", bdi.get()) }
+}
 
 macro_rules! points {
     ($($(#[$doc:meta])* $name:ident = $text:literal, $stop:expr;)*) => {
@@ -71,6 +82,8 @@ points! {
     FlushComplete = "flush_complete", None;
     /// A direct write has sent its bios.
     DioSubmitted = "dio_submitted", Some(StopPoint::DirectSubmitted);
+    /// Time has passed up to the next moment at which somebody may go on.
+    Timer = "timer", None;
     /// An operation of the task has ended.
     OpEnd = "op_end", None;
     /// The task cannot go on, or has ended.
@@ -98,7 +111,7 @@ impl Point {
 /// One step of a schedule: who runs, and until when.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Step {
-    /// A task, [`DEVICE`] or [`WORKER`].
+    /// A task, [`DEVICE`], [`WORKER`] or [`CLOCK`].
     pub task: String,
     /// Where it stops.
     pub until: Point,

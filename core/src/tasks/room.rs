@@ -1,4 +1,4 @@
-//! The tasks of a run, and one move of one of them, of the device or of the worker.
+//! The tasks of a run, and one move of one of them, of the device, of the worker or of the time.
 
 use super::{Device, Flight};
 use crate::engine::{BoxedOp, Engine};
@@ -9,6 +9,10 @@ use crate::world::Env;
 use core::task::{Context, Poll, Waker};
 use std::collections::VecDeque;
 
+/// How often time may pass while no application goes on and no I/O ends: then these are taken to
+/// wait for what nobody will do, though a flusher that looks around wakes for ever.
+const PATIENCE: u32 = 100_000;
+
 /// Who can move.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Actor {
@@ -18,6 +22,8 @@ pub enum Actor {
     Device(u64),
     /// The worker completes what ended.
     Worker,
+    /// Time passes up to the next moment at which somebody may go on.
+    Clock,
 }
 
 /// Where a task is.
@@ -33,12 +39,25 @@ pub enum Stand {
     Ended,
 }
 
+/// Whose a task is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// An application's: a run ends when all of these have.
+    Application,
+    /// It writes what is dirty, where there is a reason to, and never ends.
+    Flusher,
+    /// It takes memory back, or does not: nobody has to wait for it.
+    Reclaim,
+}
+
 /// A task and its operations: the number of each, and what does it.
 pub struct Task<'a> {
     /// Its name.
     pub name: String,
     /// Its number in the engine.
     pub id: TaskId,
+    /// Whose it is.
+    pub kind: Kind,
     todo: VecDeque<(usize, BoxedOp<'a>)>,
     running: Option<(usize, BoxedOp<'a>)>,
     stand: Stand,
@@ -53,11 +72,29 @@ impl<'a> Task<'a> {
     ) -> Self {
         let todo: VecDeque<_> = ops.into_iter().collect();
         let stand = if todo.is_empty() { Stand::Ended } else { Stand::Between };
-        Self { name, id, todo, running: None, stand }
+        Self { name, id, kind: Kind::Application, todo, running: None, stand }
+    }
+    /// A task of the background. A flusher waits from the start: nobody knows whether it has
+    /// anything to do before it is tried.
+    pub fn of_background(
+        (name, id, kind): (String, TaskId, Kind),
+        ops: impl IntoIterator<Item = BoxedOp<'a>>,
+    ) -> Self {
+        let ops = ops.into_iter().map(|op| (usize::MAX, op));
+        let task = Self { kind, ..Self::new(name, id, ops) };
+        if kind == Kind::Flusher { Self { stand: Stand::Blocked, ..task } } else { task }
     }
     /// Where it is.
     pub const fn stand(&self) -> Stand {
         self.stand
+    }
+    /// Whether it can go on for sure, and would go on if nobody chose another.
+    fn goes_on(&self) -> bool {
+        match self.stand {
+            Stand::At(_) => true,
+            Stand::Between => self.kind == Kind::Application,
+            Stand::Blocked | Stand::Ended => false,
+        }
     }
 }
 
@@ -73,12 +110,14 @@ pub struct Room<'a, E: Env, D> {
     pub(super) tasks: Vec<Task<'a>>,
     results: Vec<(usize, OpResult)>,
     before: Option<Before<'a, E, D>>,
+    /// How often time has passed in vain.
+    waited: u32,
 }
 
 impl<'a, E: Env, D: Device<E>> Room<'a, E, D> {
     /// Tasks that have not begun.
     pub const fn new(engine: &'a Engine<E>, device: &'a mut D, tasks: Vec<Task<'a>>) -> Self {
-        Self { engine, device, tasks, results: Vec::new(), before: None }
+        Self { engine, device, tasks, results: Vec::new(), before: None, waited: 0 }
     }
     /// Has somebody told before an operation goes on.
     pub fn tell_before(&mut self, before: Before<'a, E, D>) {
@@ -92,25 +131,28 @@ impl<'a, E: Env, D: Device<E>> Room<'a, E, D> {
     pub fn results(&self) -> &[(usize, OpResult)] {
         &self.results
     }
-    /// Whether every task has ended.
+    /// Whether every application has ended.
     pub fn has_ended(&self) -> bool {
-        self.tasks.iter().all(|task| task.stand == Stand::Ended)
+        self.left().next().is_none()
+    }
+    fn left(&self) -> impl Iterator<Item = &Task<'a>> {
+        let left = |task: &&Task<'a>| task.kind == Kind::Application && task.stand != Stand::Ended;
+        self.tasks.iter().filter(left)
     }
     /// What the device has in flight.
     pub fn flights(&self) -> Vec<Flight> {
         self.device.flights()
     }
-    /// Names of the tasks that have not ended.
+    /// Names of the applications that have not ended.
     pub fn unfinished(&self) -> Vec<&str> {
-        let left = self.tasks.iter().filter(|task| task.stand != Stand::Ended);
-        left.map(|task| task.name.as_str()).collect()
+        self.left().map(|task| task.name.as_str()).collect()
     }
     /// Who could move, and how far that departs from the usual course: 1 where a task that could go
-    /// on must stand back, and 1 for each thing in flight that is overtaken. Of tasks that wait
-    /// nobody knows before they are tried.
+    /// on must stand back, and 1 for each thing in flight, or moment, that is overtaken. Of tasks
+    /// that wait nobody knows before they are tried. Time, which stands last, stands still while
+    /// anybody can go on.
     pub fn options(&self, last: Option<Actor>) -> Vec<(Actor, u32)> {
-        let able = |at: usize| matches!(self.tasks[at].stand, Stand::Between | Stand::At(_));
-        let last = last.filter(|last| matches!(last, Actor::Task(at) if able(*at)));
+        let last = last.filter(|last| matches!(last, Actor::Task(at) if self.tasks[*at].goes_on()));
         let stands_back = u32::from(last.is_some());
         let mut all: Vec<(Actor, u32)> = last.iter().map(|last| (*last, 0)).collect();
         for (at, task) in self.tasks.iter().enumerate() {
@@ -119,17 +161,25 @@ impl<'a, E: Env, D: Device<E>> Room<'a, E, D> {
                 all.push((actor, stands_back));
             }
         }
+        let timer = self.engine.next_timer();
+        let mut late = 0;
         for (overtaken, flight) in self.flights().iter().enumerate() {
-            all.push((Actor::Device(flight.number), stands_back + overtaken as u32));
+            let early = timer.is_some_and(|timer| timer < flight.ends);
+            late += u32::from(!early);
+            let cost = stands_back + overtaken as u32 + u32::from(early);
+            all.push((Actor::Device(flight.number), cost));
         }
         if self.engine.has_work() {
             all.push((Actor::Worker, stands_back));
+        }
+        if timer.is_some() {
+            all.push((Actor::Clock, (stands_back + late).max(1)));
         }
         all
     }
     /// Lets one of them move; false if it cannot, and nothing was changed then.
     pub fn go(&mut self, actor: Actor) -> bool {
-        match actor {
+        let moved = match actor {
             Actor::Task(at) => self.run(at),
             Actor::Device(number) => {
                 let ended = self.device.end(self.engine, number);
@@ -142,7 +192,31 @@ impl<'a, E: Env, D: Device<E>> Room<'a, E, D> {
                 self.drain();
                 any
             }
+            Actor::Clock => self.pass(),
+        };
+        let of_use = match actor {
+            Actor::Task(at) => self.tasks[at].kind == Kind::Application,
+            Actor::Device(_) => true,
+            Actor::Worker | Actor::Clock => false,
+        };
+        if moved && of_use {
+            self.waited = 0;
         }
+        moved
+    }
+    /// Lets time pass up to the next moment at which somebody may go on.
+    fn pass(&mut self) -> bool {
+        let Some(to) = self.engine.next_timer().filter(|_| self.waited < PATIENCE) else {
+            return false;
+        };
+        self.waited += 1;
+        self.device.pass(self.engine, to);
+        self.drain();
+        true
+    }
+    /// Nobody is held any more.
+    pub fn release(&self) {
+        self.tasks.iter().for_each(|task| self.engine.release(task.id));
     }
     /// Lets a task run to its next point.
     fn run(&mut self, at: usize) -> bool {
@@ -155,14 +229,17 @@ impl<'a, E: Env, D: Device<E>> Room<'a, E, D> {
         }
         let Some((op, future)) = &mut task.running else { return false };
         let op = *op;
-        if let Some(before) = &mut self.before {
+        let of_application = task.kind == Kind::Application;
+        if let Some(before) = self.before.as_mut().filter(|_| of_application) {
             before(op, self.engine, self.device);
         }
         let polled = future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         task.stand = match polled {
             Poll::Ready(result) => {
                 task.running = None;
-                self.results.push((op, result));
+                if of_application {
+                    self.results.push((op, result));
+                }
                 if task.todo.is_empty() { Stand::Ended } else { Stand::Between }
             }
             Poll::Pending => self.engine.hold_of(task.id).map_or(Stand::Blocked, Stand::At),

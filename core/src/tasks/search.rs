@@ -2,7 +2,8 @@
 //! bound on departures from the usual course), and one way by the dice.
 //!
 //! Nothing is left out below the bound: a choice is dropped only if the task could not move, which
-//! leaves everything as it was.
+//! leaves everything as it was. That time passes is the usual course where nobody else could move
+//! at no cost.
 
 use super::{Actor, Device, Room, Trail};
 use crate::world::Env;
@@ -71,6 +72,13 @@ struct Frame {
     chosen: usize,
 }
 
+impl Frame {
+    /// Whether somebody but the time may move without a departure, as far as is known.
+    fn has_usual(&self) -> bool {
+        self.options.iter().any(|(actor, cost)| *actor != Actor::Clock && *cost == 0)
+    }
+}
+
 /// Goes through every course that departs from the usual one no more than a bound.
 pub struct Search {
     bound: u32,
@@ -106,13 +114,20 @@ impl Chooser for Search {
     fn offer(&mut self, options: Vec<(Actor, u32)>) {
         if self.depth == self.frames.len() {
             let left = self.bound - self.spent;
-            let options = options.into_iter().filter(|(_, cost)| *cost <= left).collect();
+            let kept = |one: &(Actor, u32)| one.1 <= left || one.0 == Actor::Clock;
+            let options = options.into_iter().filter(kept).collect();
             self.frames.push(Frame { options, chosen: 0 });
         }
     }
     fn pick(&mut self) -> Option<Actor> {
-        let frame = self.frames.get(self.depth)?;
-        frame.options.get(frame.chosen).map(|(actor, _)| *actor)
+        let left = self.bound - self.spent;
+        let frame = self.frames.get_mut(self.depth)?;
+        let usual = frame.has_usual();
+        let (actor, cost) = frame.options.get_mut(frame.chosen)?;
+        if *actor == Actor::Clock && !usual {
+            *cost = 0;
+        }
+        (*cost <= left).then_some(*actor)
     }
     fn refused(&mut self) {
         if let Some(frame) = self.frames.get_mut(self.depth) {
@@ -120,9 +135,12 @@ impl Chooser for Search {
         }
     }
     fn moved(&mut self) {
-        let frame = self.frames.get(self.depth);
-        let cost = frame.and_then(|frame| frame.options.get(frame.chosen)).map_or(0, |one| one.1);
-        self.spent += cost;
+        let left = self.bound - self.spent;
+        if let Some(frame) = self.frames.get_mut(self.depth) {
+            let usual = frame.has_usual();
+            frame.options.retain(|(actor, cost)| *actor != Actor::Clock || !usual || *cost <= left);
+            self.spent += frame.options.get(frame.chosen).map_or(0, |one| one.1);
+        }
         self.depth += 1;
     }
     fn all_refused(&self) -> bool {

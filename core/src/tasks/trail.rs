@@ -1,6 +1,6 @@
 //! What was chosen in a run, told as a schedule.
 
-use super::{Actor, DEVICE, Device, Flight, Point, Room, Stand, Step, WORKER};
+use super::{Actor, CLOCK, DEVICE, Device, Flight, Point, Room, Stand, Step, WORKER};
 use crate::units::Pos;
 use crate::world::Env;
 
@@ -53,6 +53,10 @@ impl Trail {
             Actor::Worker => {
                 let task = WORKER.to_owned();
                 Move { actor, task, until: Point::End, place: None, n: 1 }
+            }
+            Actor::Clock => {
+                let task = CLOCK.to_owned();
+                Move { actor, task, until: Point::Timer, place: None, n: 1 }
             }
         });
     }

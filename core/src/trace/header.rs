@@ -1,8 +1,11 @@
 //! What a trace says about the run it came from.
 
 use crate::behaviour::Behaviours;
+use crate::dirty::flusher::flusher_of;
 use crate::geometry::Geometry;
+use crate::tasks::{KSWAPD, KSWAPD_TASK, flusher_name};
 use crate::units::TaskId;
+use std::borrow::Cow;
 
 /// Where the steps come from.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,9 +37,15 @@ pub struct Header {
 
 impl Header {
     /// The name of a task, if it has one.
-    pub fn task_name(&self, task: TaskId) -> Option<&str> {
+    pub fn task_name(&self, task: TaskId) -> Option<Cow<'_, str>> {
+        if let Some(bdi) = flusher_of(task) {
+            return Some(flusher_name(bdi).into());
+        }
+        if task == KSWAPD_TASK {
+            return Some(KSWAPD.into());
+        }
         let at = task.get().checked_sub(1)? as usize;
-        self.tasks.get(at).map(String::as_str)
+        self.tasks.get(at).map(|name| name.as_str().into())
     }
     /// The behaviours that these names and values mean.
     pub fn behaviours_from(switches: &[(String, String)]) -> Result<Behaviours, String> {

@@ -20,7 +20,7 @@ pub(crate) fn why(session: &Session) -> Html {
                     if !label.is_empty() { <span class="run">{ label }</span> }
                     <p>
                         <span class="sentence">{ said(step) }</span>
-                        <span class="code">{ code(step, name(step)) }</span>
+                        <span class="code">{ code(step, name(step).as_deref()) }</span>
                     </p>
                 </div>
             },
