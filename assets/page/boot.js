@@ -1,9 +1,11 @@
-// Loads the WebAssembly module and starts the page; says so in words when that fails.
-import init, { start } from "./pkg/folioscope.js";
+// Starts the engine in a worker, loads the page's module, and starts the page; says so in words
+// when that fails.
+const engine = new Worker(new URL("engine.js", import.meta.url), { type: "module" });
 
 try {
+  const { default: init, start } = await import("./pkg/folioscope.js");
   await init();
-  start();
+  start(engine);
 } catch (error) {
   console.error(error);
   const words = document.createElement("p");

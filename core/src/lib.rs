@@ -33,6 +33,7 @@ pub mod power;
 pub mod scenario;
 pub mod scene;
 pub mod search;
+pub mod service;
 pub mod stops;
 pub mod streams;
 pub mod tasks;

@@ -1,25 +1,48 @@
 //! The root component: the state of the page and what may happen to it.
 
 use crate::browser::{Colours, Width, listen_drops, listen_keys, read, reduced_motion};
+use crate::engine::Engine;
 use crate::keys::{Action, Focus, action};
-use crate::lesson::Answer;
-use crate::parts::{self, Strip};
+use crate::lesson::{self, Answer};
+use crate::open::{self, Found};
+use crate::parts::{self, Link, Strip};
 use crate::stage::{Look, Picture, draw, shared_patterns};
 use crate::state::{Form, State};
-use crate::{open, strip};
+use crate::strip;
+use folioscope_core::service::{Contents, Reply, Request};
 use folioscope_core::trace::step::Grain;
 use gloo_events::EventListener;
 use gloo_timers::callback::Interval;
 use std::cell::Cell;
 use std::rc::Rc;
 use web_sys::{Element, File, HtmlDialogElement};
-use yew::{AttrValue, Component, Context, Html, NodeRef, html};
+use yew::{AttrValue, Component, Context, Html, NodeRef, Properties, html};
 
 /// Milliseconds between two steps on the way to the proof of an answer.
 const TRAVEL: u32 = 180;
 
 /// What may happen.
 pub enum Msg {
+    /// With the runs that are shown.
+    Shown(Act),
+    Lesson(u32),
+    Example(String),
+    Gallery,
+    Pick,
+    Open(File),
+    Read(String, Result<Vec<u8>, String>),
+    Replied(String, Box<Reply>),
+    Dismiss,
+    Colours(Colours),
+    Keys(bool),
+    Help(bool),
+    Width(u32),
+    StripWidth(u32),
+}
+
+/// What a viewer may do with the runs that are shown.
+#[derive(Clone, Copy)]
+pub enum Act {
     Key(Action),
     /// To a moment.
     Go(usize),
@@ -39,17 +62,19 @@ pub enum Msg {
     File(u32),
     Grain(Grain),
     Speed(usize),
-    Colours(Colours),
-    Keys(bool),
-    Help(bool),
-    Lesson,
-    Pick,
-    Open(File),
-    Example(usize),
-    Read(String, Result<Vec<u8>, String>),
-    Dismiss,
-    Width(u32),
-    StripWidth(u32),
+}
+
+impl From<Act> for Msg {
+    fn from(act: Act) -> Self {
+        Self::Shown(act)
+    }
+}
+
+/// What the page needs.
+#[derive(Clone, PartialEq, Properties)]
+pub struct Props {
+    /// What runs its scenarios.
+    pub engine: Engine,
 }
 
 /// What moves by itself.
@@ -61,9 +86,14 @@ enum Motion {
     Travel(#[allow(dead_code, reason = "it beats for as long as it is kept")] Interval, usize),
 }
 
+/// The elements whose widths count.
+type Places = (Option<Element>, Option<Element>);
+
 /// The whole page.
 pub struct App {
-    state: State,
+    state: Option<State>,
+    contents: Contents,
+    gallery: bool,
     motion: Motion,
     colours: Colours,
     keys: Rc<Cell<bool>>,
@@ -78,13 +108,13 @@ pub struct App {
     picker: NodeRef,
     dialog: NodeRef,
     patterns: AttrValue,
-    watched: Option<(Option<Width>, Option<Width>)>,
+    watched: Option<(Places, [Option<Width>; 2])>,
     _listeners: (Option<EventListener>, Vec<EventListener>),
 }
 
 impl Component for App {
     type Message = Msg;
-    type Properties = ();
+    type Properties = Props;
 
     fn create(ctx: &Context<Self>) -> Self {
         let keys = Rc::new(Cell::new(true));
@@ -92,7 +122,11 @@ impl Component for App {
         let pressed = listen_keys(move |key: &str, focus: Focus| {
             let action = action(key, focus).filter(|action| on.get() || *action == Action::Help);
             if let Some(action) = action {
-                link.send_message(Msg::Key(action));
+                if action == Action::Help {
+                    link.send_message(Msg::Help(true));
+                } else {
+                    link.send_message(Act::Key(action));
+                }
             }
             action.is_some()
         });
@@ -100,8 +134,10 @@ impl Component for App {
         let dropped = listen_drops(move |file| link.send_message(Msg::Open(file)));
         let colours = Colours::stored();
         colours.apply();
-        Self {
-            state: State::lesson(),
+        let mut page = Self {
+            state: None,
+            contents: Contents::default(),
+            gallery: false,
             motion: Motion::None,
             colours,
             keys,
@@ -118,41 +154,14 @@ impl Component for App {
             patterns: AttrValue::from(shared_patterns()),
             watched: None,
             _listeners: (pressed, dropped),
-        }
+        };
+        page.update(ctx, Msg::Lesson(lesson::FIRST));
+        ask(ctx, Request::Contents, String::new());
+        page
     }
 
     fn update(&mut self, ctx: &Context<Self>, msg: Msg) -> bool {
-        self.interrupt(&msg);
         match msg {
-            Msg::Key(action) => return self.key(ctx, action),
-            Msg::Go(at) => self.state.step_to(at),
-            Msg::Scrub(at) => self.state.go(at),
-            Msg::Settle => self.state.said = self.state.session.narration(),
-            Msg::Step(forward) => self.step(self.state.grain, forward),
-            Msg::Op(forward) => self.step(Grain::Op, forward),
-            Msg::Play => self.play(ctx),
-            Msg::Beat => self.beat(),
-            Msg::Answer(answer) => self.answer(ctx, answer),
-            Msg::Stop(number) => self.state.go_to_stop(number),
-            Msg::Lanes => self.state.toggle_lanes(),
-            Msg::Why => self.state.why = !self.state.why,
-            Msg::Zoom => self.state.whole = !self.state.whole,
-            Msg::Form(form) => self.state.form = form,
-            Msg::File(file) => self.state.file = file,
-            Msg::Grain(grain) => self.state.grain = grain,
-            Msg::Speed(speed) => {
-                self.state.speed = speed.min(crate::state::SPEEDS.len() - 1);
-                if matches!(self.motion, Motion::Play(_)) {
-                    self.motion = self.playing(ctx);
-                }
-            }
-            Msg::Colours(colours) => {
-                self.colours = colours;
-                colours.apply();
-            }
-            Msg::Keys(on) => self.keys.set(on),
-            Msg::Help(show) => self.help(show),
-            Msg::Lesson => self.show(State::lesson()),
             Msg::Pick => {
                 if let Some(input) = self.picker.cast::<web_sys::HtmlElement>() {
                     input.click();
@@ -160,15 +169,33 @@ impl Component for App {
                 return false;
             }
             Msg::Open(file) => return self.open(ctx, file),
-            Msg::Example(at) => {
-                let (name, text) = open::EXAMPLES[at % open::EXAMPLES.len()];
-                self.read(format!("{name}.toml"), Ok(text.as_bytes().to_vec()));
+            Msg::Lesson(number) => {
+                ask(ctx, Request::Lesson(number), format!("Lesson {number}"));
             }
-            Msg::Read(name, bytes) => self.read(name, bytes),
+            Msg::Example(name) => ask(ctx, Request::Example(name.clone()), name),
+            Msg::Read(name, bytes) => self.read(ctx, name, bytes),
+            Msg::Replied(name, reply) => self.replied(name, *reply),
+            Msg::Gallery => {
+                self.pause();
+                self.gallery = true;
+            }
             Msg::Dismiss => self.alert = None,
+            Msg::Keys(on) => self.keys.set(on),
+            Msg::Help(show) => self.help(show),
+            Msg::Colours(colours) => {
+                self.colours = colours;
+                colours.apply();
+            }
             Msg::Width(width) => self.width = width,
             Msg::StripWidth(width) => {
-                self.strip = (width, AttrValue::from(strip::draw(&self.state.session, width)));
+                self.strip.0 = width;
+                self.draw_strip();
+            }
+            Msg::Shown(msg) => {
+                let Some(mut state) = self.state.take() else { return false };
+                self.interrupt(&mut state, &msg);
+                self.act(ctx, &mut state, msg);
+                self.state = Some(state);
             }
         }
         self.redraw();
@@ -176,178 +203,86 @@ impl Component for App {
     }
 
     fn view(&self, ctx: &Context<Self>) -> Html {
-        let (link, state) = (ctx.link(), &self.state);
-        let lesson = matches!(state.open, crate::state::Open::Lesson { .. });
-        let playing = matches!(self.motion, Motion::Play(_));
-        let strip = Strip {
-            markup: self.strip.1.clone(),
-            width: self.strip.0,
-            height: strip::height(&state.session),
-            place: &self.strip_place,
+        let link = ctx.link();
+        let main = match &self.state {
+            _ if self.gallery => parts::gallery(link, &self.contents),
+            Some(state) => self.player(link, state),
+            None => html! { <p class="quietly" role="status">{ "Running\u{2026}" }</p> },
+        };
+        let (said, playing) = match &self.state {
+            Some(state) if !self.gallery => (state.said.as_str(), Some(state)),
+            _ => ("", None),
         };
         html! {
             <>
-                { parts::top(link, lesson, self.colours, &self.picker) }
+                { parts::top(link, self.gallery, self.colours, &self.picker) }
                 <main>
                     { parts::alert(link, self.alert.as_deref()) }
-                    { parts::question(link, state) }
-                    { parts::stage(state, &self.picture, self.svg.clone(), &self.stage_place) }
-                    { parts::caption(link, state, &self.picture) }
-                    { parts::stops(link, state) }
-                    if !state.asks() {
-                        <div class="panels">
-                            if state.why { { parts::why(&state.session) } }
-                            { parts::counters(&state.session) }
-                        </div>
-                    }
-                    if !state.asks() { { parts::known(state) } }
+                    { main }
                 </main>
-                { parts::transport(link, state, playing, &strip) }
-                <p id="said" class="vh" aria-live="polite">{ &state.said }</p>
+                if let Some(state) = playing { { self.transport(link, state) } }
+                <p id="said" class="vh" aria-live="polite">{ said }</p>
                 { parts::help(link, self.keys.get(), &self.dialog) }
                 { Html::from_html_unchecked(self.patterns.clone()) }
             </>
         }
     }
 
-    fn rendered(&mut self, ctx: &Context<Self>, first: bool) {
-        if !first {
+    fn rendered(&mut self, ctx: &Context<Self>, _first: bool) {
+        let places = (self.stage_place.cast::<Element>(), self.strip_place.cast::<Element>());
+        if self.watched.as_ref().is_some_and(|(elements, _)| *elements == places) {
             return;
         }
-        let watch = |place: &NodeRef, message: fn(u32) -> Msg| {
+        let watch = |place: &Option<Element>, message: fn(u32) -> Msg| {
             let link = ctx.link().clone();
-            Width::watch(&place.cast::<Element>()?, move |width| link.send_message(message(width)))
+            Width::watch(place.as_ref()?, move |width| link.send_message(message(width)))
         };
-        let stage = watch(&self.stage_place, Msg::Width);
-        self.watched = Some((stage, watch(&self.strip_place, Msg::StripWidth)));
+        let widths = [watch(&places.0, Msg::Width), watch(&places.1, Msg::StripWidth)];
+        self.watched = Some((places, widths));
     }
 }
 
 impl App {
-    /// Draws the stage anew if anything on it changed.
-    fn redraw(&mut self) {
-        if self.width == 0 {
-            return;
-        }
-        // The hidden twin can wait while time runs.
-        let twin = self.state.form != Form::Picture || matches!(self.motion, Motion::None);
-        let wanted = (self.state.session.at(), self.state.look(self.width), twin);
-        if self.drawn.as_ref() == Some(&wanted) {
-            return;
-        }
-        self.picture = draw(&mut self.state.session, &wanted.1, twin);
-        self.svg = AttrValue::from(core::mem::take(&mut self.picture.svg));
-        self.drawn = Some(wanted);
-    }
-    /// Another session takes the stage.
-    fn show(&mut self, state: State) {
-        self.motion = Motion::None;
-        self.alert = None;
-        self.state = state;
-        self.drawn = None;
-        self.strip.1 = AttrValue::from(strip::draw(&self.state.session, self.strip.0));
-    }
-    /// Whatever a viewer does completes a travel at once, and most of it ends play.
-    fn interrupt(&mut self, msg: &Msg) {
-        let goes_on = matches!(
-            msg,
-            Msg::Beat
-                | Msg::Play
-                | Msg::Key(_)
-                | Msg::Speed(_)
-                | Msg::Grain(_)
-                | Msg::Form(_)
-                | Msg::Why
-                | Msg::Lanes
-                | Msg::Zoom
-                | Msg::Colours(_)
-                | Msg::Width(_)
-                | Msg::StripWidth(_)
-        );
-        let ends_travel = !matches!(msg, Msg::Beat | Msg::Width(_) | Msg::StripWidth(_));
-        if let Motion::Travel(_, target) = self.motion
-            && ends_travel
-        {
-            self.state.session.go(target);
-            self.motion = Motion::None;
-        } else if !goes_on {
-            self.motion = Motion::None;
+    fn player(&self, link: &Link, state: &State) -> Html {
+        html! {
+            <>
+                { parts::question(link, state) }
+                { parts::stage(state, &self.picture, self.svg.clone(), &self.stage_place) }
+                { parts::caption(link, state, &self.picture) }
+                { parts::stops(link, state) }
+                if !state.asks() {
+                    <div class="panels">
+                        if state.why { { parts::why(&state.session) } }
+                        { parts::counters(&state.session) }
+                    </div>
+                    { parts::known(state) }
+                }
+            </>
         }
     }
-    fn key(&mut self, ctx: &Context<Self>, action: Action) -> bool {
-        let msg = match action {
-            Action::Play => Msg::Play,
-            Action::Step(forward) => Msg::Step(forward),
-            Action::Op(forward) => Msg::Op(forward),
-            Action::Start => Msg::Go(0),
-            Action::End => Msg::Go(usize::MAX),
-            Action::Percent(percent) => Msg::Go(self.state.session.percent(percent)),
-            Action::Help => Msg::Help(true),
-            Action::Difference => match self.state.session.next_difference() {
-                Some(at) => Msg::Go(at),
-                None => return false,
-            },
+    fn transport(&self, link: &Link, state: &State) -> Html {
+        let strip = Strip {
+            markup: self.strip.1.clone(),
+            width: self.strip.0,
+            height: strip::height(&state.session),
+            place: &self.strip_place,
         };
-        self.update(ctx, msg)
-    }
-    fn step(&mut self, grain: Grain, forward: bool) {
-        let at = self.state.session.neighbour(grain, forward);
-        self.state.step_to(at);
+        parts::transport(link, state, matches!(self.motion, Motion::Play(_)), &strip)
     }
 
-    fn play(&mut self, ctx: &Context<Self>) {
-        if matches!(self.motion, Motion::Play(_)) {
-            self.pause();
-            return;
-        }
-        if self.state.session.at() == self.state.session.way().last() {
-            self.state.go(0);
-        }
-        self.motion = self.playing(ctx);
-    }
-    fn playing(&self, ctx: &Context<Self>) -> Motion {
-        let link = ctx.link().clone();
-        Motion::Play(Interval::new(self.state.beat(), move || link.send_message(Msg::Beat)))
-    }
-    fn pause(&mut self) {
-        self.motion = Motion::None;
-        self.state.said = self.state.session.narration();
-    }
-    fn beat(&mut self) {
-        match self.motion {
-            Motion::None => {}
-            Motion::Play(_) => {
-                self.state.go(self.state.next_beat());
-                if self.state.session.at() == self.state.session.way().last() {
-                    self.pause();
-                }
+    fn replied(&mut self, name: String, reply: Reply) {
+        let state = match reply {
+            Reply::Contents(contents) => {
+                self.contents = contents;
+                return;
             }
-            Motion::Travel(_, target) => {
-                let next = self.state.session.neighbour(Grain::Function, true).min(target);
-                self.state.session.go(next);
-                if next == target {
-                    self.motion = Motion::None;
-                }
-            }
-        }
-    }
-    fn answer(&mut self, ctx: &Context<Self>, answer: Answer) {
-        let target = self.state.answer(answer);
-        if reduced_motion() {
-            self.state.session.go(target);
-            return;
-        }
-        let link = ctx.link().clone();
-        let beat = Interval::new(TRAVEL, move || link.send_message(Msg::Beat));
-        self.motion = Motion::Travel(beat, target);
-    }
-
-    fn help(&self, show: bool) {
-        let Some(dialog) = self.dialog.cast::<HtmlDialogElement>() else { return };
-        if !show {
-            dialog.close();
-        } else if !dialog.open() {
-            let _ = dialog.show_modal();
+            Reply::Refused(why) => Err(why),
+            Reply::Opened(opened) => open::opened(*opened),
+        };
+        match state {
+            Ok((session, Some(lesson))) => self.show(State::lesson(session, lesson)),
+            Ok((session, None)) => self.show(State::file(name, session)),
+            Err(why) => self.alert = Some(open::refused(&name, &why)),
         }
     }
     /// Reads a file, unless it is too large to be read at all.
@@ -360,11 +295,178 @@ impl App {
         ctx.link().send_future(async move { Msg::Read(name, read(file).await) });
         false
     }
-    fn read(&mut self, name: String, bytes: Result<Vec<u8>, String>) {
+    fn read(&mut self, ctx: &Context<Self>, name: String, bytes: Result<Vec<u8>, String>) {
         let bytes = bytes.map_err(|error| format!("{name}: the browser cannot read it: {error}."));
         match bytes.and_then(|bytes| open::open(&name, &bytes)) {
-            Ok(session) => self.show(State::file(name, session)),
+            Ok(Found::Trace(session)) => self.show(State::file(name, *session)),
+            Ok(Found::Scenario(text)) => ask(ctx, Request::Scenario(text), name),
             Err(words) => self.alert = Some(words),
         }
     }
+    /// Another session takes the stage.
+    fn show(&mut self, state: State) {
+        self.motion = Motion::None;
+        self.alert = None;
+        self.gallery = false;
+        self.state = Some(state);
+        self.drawn = None;
+        self.draw_strip();
+    }
+    fn draw_strip(&mut self) {
+        if let Some(state) = &self.state {
+            self.strip.1 = AttrValue::from(strip::draw(&state.session, self.strip.0));
+        }
+    }
+    /// Draws the stage anew if anything on it changed.
+    fn redraw(&mut self) {
+        let Some(state) = &mut self.state else { return };
+        if self.width == 0 || self.gallery {
+            return;
+        }
+        // The hidden twin can wait while time runs.
+        let twin = state.form != Form::Picture || matches!(self.motion, Motion::None);
+        let wanted = (state.session.at(), state.look(self.width), twin);
+        if self.drawn.as_ref() == Some(&wanted) {
+            return;
+        }
+        self.picture = draw(&mut state.session, &wanted.1, twin);
+        self.svg = AttrValue::from(core::mem::take(&mut self.picture.svg));
+        self.drawn = Some(wanted);
+    }
+    fn help(&self, show: bool) {
+        let Some(dialog) = self.dialog.cast::<HtmlDialogElement>() else { return };
+        if !show {
+            dialog.close();
+        } else if !dialog.open() {
+            let _ = dialog.show_modal();
+        }
+    }
+
+    /// What a viewer does with the runs that are shown.
+    fn act(&mut self, ctx: &Context<Self>, state: &mut State, act: Act) {
+        match act {
+            Act::Key(action) => self.key(ctx, state, action),
+            Act::Go(at) => state.step_to(at),
+            Act::Scrub(at) => state.go(at),
+            Act::Settle => state.said = state.session.narration(),
+            Act::Step(forward) => step(state, state.grain, forward),
+            Act::Op(forward) => step(state, Grain::Op, forward),
+            Act::Play => self.play(ctx, state),
+            Act::Beat => self.beat(state),
+            Act::Answer(answer) => self.answer(ctx, state, answer),
+            Act::Stop(number) => state.go_to_stop(number),
+            Act::Lanes => state.toggle_lanes(),
+            Act::Why => state.why = !state.why,
+            Act::Zoom => state.whole = !state.whole,
+            Act::Form(form) => state.form = form,
+            Act::File(file) => state.file = file,
+            Act::Grain(grain) => state.grain = grain,
+            Act::Speed(speed) => {
+                state.speed = speed.min(crate::state::SPEEDS.len() - 1);
+                if matches!(self.motion, Motion::Play(_)) {
+                    self.motion = playing(ctx, state);
+                }
+            }
+        }
+    }
+    /// Whatever a viewer does completes a travel at once, and most of it ends play.
+    fn interrupt(&mut self, state: &mut State, act: &Act) {
+        let goes_on = matches!(
+            act,
+            Act::Beat
+                | Act::Play
+                | Act::Key(_)
+                | Act::Speed(_)
+                | Act::Grain(_)
+                | Act::Form(_)
+                | Act::Why
+                | Act::Lanes
+                | Act::Zoom
+        );
+        if let Motion::Travel(_, target) = self.motion
+            && !matches!(act, Act::Beat)
+        {
+            state.session.go(target);
+            self.motion = Motion::None;
+        } else if !goes_on {
+            self.motion = Motion::None;
+        }
+    }
+    fn key(&mut self, ctx: &Context<Self>, state: &mut State, action: Action) {
+        let act = match action {
+            Action::Play => Act::Play,
+            Action::Step(forward) => Act::Step(forward),
+            Action::Op(forward) => Act::Op(forward),
+            Action::Start => Act::Go(0),
+            Action::End => Act::Go(usize::MAX),
+            Action::Percent(percent) => Act::Go(state.session.percent(percent)),
+            Action::Help => return,
+            Action::Difference => match state.session.next_difference() {
+                Some(at) => Act::Go(at),
+                None => return,
+            },
+        };
+        self.interrupt(state, &act);
+        self.act(ctx, state, act);
+    }
+    fn play(&mut self, ctx: &Context<Self>, state: &mut State) {
+        if matches!(self.motion, Motion::Play(_)) {
+            self.motion = Motion::None;
+            state.said = state.session.narration();
+            return;
+        }
+        if state.session.at() == state.session.way().last() {
+            state.go(0);
+        }
+        self.motion = playing(ctx, state);
+    }
+    /// Ends play, where it is.
+    fn pause(&mut self) {
+        self.motion = Motion::None;
+    }
+    fn beat(&mut self, state: &mut State) {
+        match self.motion {
+            Motion::None => {}
+            Motion::Play(_) => {
+                state.go(state.next_beat());
+                if state.session.at() == state.session.way().last() {
+                    self.motion = Motion::None;
+                    state.said = state.session.narration();
+                }
+            }
+            Motion::Travel(_, target) => {
+                let next = state.session.neighbour(Grain::Function, true).min(target);
+                state.session.go(next);
+                if next == target {
+                    self.motion = Motion::None;
+                }
+            }
+        }
+    }
+    fn answer(&mut self, ctx: &Context<Self>, state: &mut State, answer: Answer) {
+        let target = state.answer(answer);
+        if reduced_motion() {
+            state.session.go(target);
+            return;
+        }
+        let link = ctx.link().clone();
+        let beat = Interval::new(TRAVEL, move || link.send_message(Act::Beat));
+        self.motion = Motion::Travel(beat, target);
+    }
+}
+
+/// Asks the engine for something, which is shown when it comes.
+fn ask(ctx: &Context<App>, request: Request, name: String) {
+    let back = ctx.link().callback(move |reply| Msg::Replied(name.clone(), Box::new(reply)));
+    ctx.props().engine.ask(request, back);
+}
+
+fn step(state: &mut State, grain: Grain, forward: bool) {
+    let at = state.session.neighbour(grain, forward);
+    state.step_to(at);
+}
+
+fn playing(ctx: &Context<App>, state: &State) -> Motion {
+    let link = ctx.link().clone();
+    Motion::Play(Interval::new(state.beat(), move || link.send_message(Act::Beat)))
 }

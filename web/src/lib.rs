@@ -1,12 +1,14 @@
-//! The page: the engine of `folioscope-core` in the browser, drawn with yew.
+//! The page: runs of `folioscope-core` in the browser, drawn with yew.
 //!
-//! `assets/page` holds the shell that loads this module and calls [`start`]. What is shown and
+//! `assets/page` holds the shell that loads this module and calls [`start`]. Traces are shown here;
+//! the engine that makes them is a module of its own (`web/engine`) and answers messages. What is shown and
 //! where one stands (`session`, `lesson`, `open`, `stage`, `strip`, `keys`) knows no browser and is
 //! tested natively; `app` holds the state of the page, `parts` its looks, `browser` the rest.
 #![forbid(unsafe_code)]
 
 mod app;
 mod browser;
+mod engine;
 mod keys;
 pub mod lesson;
 pub mod open;
@@ -16,17 +18,19 @@ mod stage;
 mod state;
 mod strip;
 
-pub use app::App;
+pub use app::{App, Props};
+pub use engine::Engine;
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// Draws the page into the shell's element `app`.
+/// Draws the page into the shell's element `app`; the worker runs the engine.
 #[wasm_bindgen]
-pub fn start() {
+pub fn start(engine: web_sys::Worker) {
     let root = web_sys::window()
         .and_then(|window| window.document())
         .and_then(|document| document.get_element_by_id("app"))
         .expect("the shell has an element with the id `app`");
     root.set_inner_html("");
-    yew::Renderer::<App>::with_root(root).render();
+    let props = Props { engine: Engine::of_worker(engine) };
+    yew::Renderer::<App>::with_root_and_props(root, props).render();
 }

@@ -1,16 +1,15 @@
 //! Opening what a viewer brings: a trace of the terminal, or a scenario. Anything else, and what
 //! would take all memory, becomes one sentence.
 
+use crate::lesson::Lesson;
 use crate::session::Session;
 use folioscope_core::geometry::Geometry;
-use folioscope_core::scenario::Scenario;
-use folioscope_core::scenario::file::parse_scenario;
+use folioscope_core::service::Opened;
 use folioscope_core::trace::delta::DeltaKind;
 use folioscope_core::trace::header::Header;
 use folioscope_core::trace::model::Place;
 use folioscope_core::trace::timeline::{KEYFRAME_EVERY, Recording};
 use folioscope_core::trace::wire;
-use folioscope_core::units::Pos;
 
 /// Largest file that is read.
 pub const MAX_BYTES: u64 = 64 << 20;
@@ -20,21 +19,34 @@ const MAX_POS: u64 = 1 << 34;
 const MAX_STATE: u64 = 512 << 20;
 /// Folios that a trace may number.
 const MAX_FOLIOS: usize = 1 << 22;
-/// What a scenario may ask of the page: it runs where the page is drawn. The terminal runs more.
-const MAX_OPS: usize = 2000;
-const MAX_TOUCHED: u64 = 64 << 20;
+/// What a file holds.
+pub enum Found {
+    /// A trace: its runs.
+    Trace(Box<Session>),
+    /// A scenario, which the engine is to run.
+    Scenario(String),
+}
 
-/// Scenarios that come with the page: a name, and the file.
-pub const EXAMPLES: [(&str, &str); 4] = [
-    ("Data before map", include_str!("../../assets/scenarios/data-before-map.toml")),
-    ("The same in one folio", include_str!("../../assets/scenarios/data-before-map-large.toml")),
-    ("The same bytes again", include_str!("../../assets/scenarios/fault-in-chunks.toml")),
-    ("First touch", include_str!("../../assets/scenarios/first-touch.toml")),
-];
+/// What these bytes hold, or a sentence for the viewer.
+pub fn open(name: &str, bytes: &[u8]) -> Result<Found, String> {
+    read(name, bytes).map_err(|why| refused(name, &why))
+}
 
-/// The runs that these bytes hold, or a sentence for the viewer.
-pub fn open(name: &str, bytes: &[u8]) -> Result<Session, String> {
-    read(name, bytes).map_err(|why| format!("{}: {why}.", short(name)))
+/// The runs that the engine sent, with their lesson.
+pub fn opened(opened: Opened) -> Result<(Session, Option<Lesson>), String> {
+    let mut runs = Vec::new();
+    for (name, trace) in opened.runs {
+        let (header, recording) = wire::decode(&trace).map_err(|error| error.to_string())?;
+        runs.push((name, header, recording));
+    }
+    let session = Session::of_runs(opened.title, runs)?;
+    let lesson = opened.lesson.map(|told| Lesson::new(told, &session));
+    Ok((session, lesson))
+}
+
+/// The sentence for what cannot be opened.
+pub fn refused(name: &str, why: &str) -> String {
+    format!("{}: {why}.", short(name))
 }
 
 /// The sentence for a file that is too large to be read at all.
@@ -52,7 +64,7 @@ fn short(name: &str) -> String {
     name.chars().take(60).filter(|letter| !letter.is_control()).collect::<String>() + end
 }
 
-fn read(name: &str, bytes: &[u8]) -> Result<Session, String> {
+fn read(name: &str, bytes: &[u8]) -> Result<Found, String> {
     if bytes.len() as u64 > MAX_BYTES {
         return Err(format!("it is larger than {} MiB", MAX_BYTES >> 20));
     }
@@ -63,37 +75,14 @@ fn read(name: &str, bytes: &[u8]) -> Result<Session, String> {
         && name[name.floor_char_boundary(name.len() - 5)..].eq_ignore_ascii_case(".toml");
     if scenario && !bytes.starts_with(wire::MAGIC) {
         let text = std::str::from_utf8(bytes).map_err(|_| "the scenario is not text".to_owned())?;
-        let scenario = parse_scenario("line", text).map_err(|error| {
-            format!("line {}, column {}: {}", error.line, error.column, error.message)
-        })?;
-        fits(&scenario)?;
-        return Session::of_scenario(&scenario);
+        return Ok(Found::Scenario(text.to_owned()));
     }
     let (header, recording) = wire::decode(bytes).map_err(|error| error.to_string())?;
     if recording.is_empty() {
         return Err("the trace has no step: record it again".to_owned());
     }
     bounded(&header, &recording)?;
-    Session::of_trace(header, recording)
-}
-
-/// Whether the page may run it without standing still.
-fn fits(scenario: &Scenario) -> Result<(), String> {
-    let ops = scenario.ops.len();
-    let held: u64 = scenario.files.iter().map(|file| file.size.get()).sum();
-    let touched = scenario.ops.iter().map(|op| op.action.touched().len().get());
-    let largest = scenario.files.iter().map(|file| file.size).max().unwrap_or(Pos::ZERO);
-    let end = scenario.ops.iter().fold(largest, |size, op| op.action.grows_to(size));
-    let most = held.max(end.get()).max(touched.sum());
-    if ops > MAX_OPS || most > MAX_TOUCHED {
-        return Err(format!(
-            "the page runs scenarios of up to {MAX_OPS} operations on {} MiB, and this one has {ops} on {} MiB: \
-             make it smaller",
-            MAX_TOUCHED >> 20,
-            most >> 20
-        ));
-    }
-    Ok(())
+    Session::of_trace(header, recording).map(|session| Found::Trace(Box::new(session)))
 }
 
 /// Whether the state that a trace describes has a place in memory.
@@ -164,16 +153,9 @@ mod tests {
     use folioscope_core::units::{FileId, Order, PageIndex};
 
     fn trace() -> Vec<u8> {
-        let session = lesson::session();
+        let session = lesson::open(lesson::FIRST).0;
         let timeline = session.runs()[0].timeline();
         wire::encode(timeline.header(), timeline.recording())
-    }
-    #[test]
-    fn every_example_opens_under_its_name() {
-        for (name, text) in EXAMPLES {
-            let session = open(&format!("{name}.toml"), text.as_bytes()).expect(name);
-            assert!(session.way().last() > 10, "{name}");
-        }
     }
     fn refused(name: &str, bytes: &[u8]) -> String {
         open(name, bytes).err().expect("it cannot be opened")
@@ -181,10 +163,11 @@ mod tests {
 
     #[test]
     fn a_trace_and_a_scenario_are_opened() {
-        let session = open("a.trace", &trace()).expect("a trace");
+        let Ok(Found::Trace(session)) = open("a.trace", &trace()) else { panic!("no trace") };
         assert_eq!(session.runs().len(), 1);
-        let text = include_bytes!("../../assets/scenarios/sub-page-dirty-tracking.toml");
-        assert!(open("a.TOML", text).expect("a scenario").compares());
+        let text = include_str!("../../assets/scenarios/sub-page-dirty-tracking.toml");
+        let found = open("a.TOML", text.as_bytes());
+        assert!(matches!(found, Ok(Found::Scenario(found)) if found == text));
     }
 
     #[test]
@@ -206,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_trace_that_asks_for_all_memory_is_refused() {
-        let session = lesson::session();
+        let session = lesson::open(lesson::FIRST).0;
         let timeline = session.runs()[0].timeline();
         let mut recording = timeline.recording().clone();
         let step = *recording.step(0);

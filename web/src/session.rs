@@ -3,8 +3,6 @@
 //! It knows nothing about the browser: everything here runs, and is tested, natively as well.
 
 use folioscope_core::counters::Counters;
-use folioscope_core::scenario::run::run;
-use folioscope_core::scenario::{Scenario, Variant};
 use folioscope_core::scene::Side;
 use folioscope_core::scene::limits::Limits;
 use folioscope_core::trace::align::{Alignment, Difference, Moment};
@@ -103,15 +101,11 @@ pub struct Session {
 }
 
 impl Session {
-    /// Runs a scenario with its first two settings, or with the only one.
-    pub fn of_scenario(scenario: &Scenario) -> Result<Self, String> {
-        let one = |variant: &Variant| {
-            let done = run(scenario, variant, Recording::default())
-                .map_err(|stuck| format!("the run does not come to its end: {stuck}"))?;
-            Run::new(variant.name.clone(), done.header, done.sink)
-        };
-        let runs = scenario.variants.iter().take(LABELS.len()).map(one);
-        Ok(Self::new(scenario.title.clone(), runs.collect::<Result<_, _>>()?))
+    /// Shows runs: the setting of each, and its trace.
+    pub fn of_runs(title: String, runs: Vec<(String, Header, Recording)>) -> Result<Self, String> {
+        let runs = runs.into_iter().take(LABELS.len());
+        let runs = runs.map(|(name, header, recording)| Run::new(name, header, recording));
+        Ok(Self::new(title, runs.collect::<Result<_, _>>()?))
     }
     /// Shows a recorded run.
     pub fn of_trace(header: Header, recording: Recording) -> Result<Self, String> {
@@ -119,12 +113,8 @@ impl Session {
         Ok(Self::new(title, vec![Run::new(profile, header, recording)?]))
     }
     fn new(title: String, runs: Vec<Run>) -> Self {
-        let recording = |at: usize| runs[at].timeline.recording();
-        let way = if runs.len() > 1 {
-            Alignment::pair(recording(0), recording(1))
-        } else {
-            Alignment::single(recording(0))
-        };
+        let recordings: Vec<&Recording> = runs.iter().map(|run| run.timeline.recording()).collect();
+        let way = Alignment::of(&recordings);
         let opened = |run: &Run| {
             let steps = run.timeline.recording().steps().iter();
             steps.filter(|step| step.rule == Rule::FileOpened).count() as u32
@@ -313,7 +303,7 @@ mod tests {
 
     #[test]
     fn the_lesson_opens_where_the_bios_leave_sixteen_to_one() {
-        let mut session = lesson::session();
+        let mut session = lesson::open(lesson::FIRST).0;
         let at = session.find(2, Rule::BioSubmitted, 1).expect("fdatasync sends a bio");
         session.go(at);
         let bytes = |run: &Run| run.timeline().model().bios().map(|(_, bio)| bio.len().get()).sum();
@@ -325,7 +315,7 @@ mod tests {
 
     #[test]
     fn stepping_and_seeking_agree_and_narration_is_short() {
-        let mut session = lesson::session();
+        let mut session = lesson::open(lesson::FIRST).0;
         let mut stepped = Vec::new();
         while session.at() < session.way().last() {
             session.go(session.neighbour(Grain::Delta, true));

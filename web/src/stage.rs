@@ -118,18 +118,18 @@ mod tests {
 
     #[test]
     fn the_question_covers_the_device_and_the_answer_shows_the_waste() {
-        let (mut session, lesson) = lesson::open();
+        let (mut session, lesson) = lesson::open(lesson::FIRST);
         let mut look = Look {
             width: 1040,
-            lanes: lesson.stops[0].lanes.to_vec(),
-            range: lesson.folio,
+            lanes: lesson.told.stops[0].lanes.clone(),
+            range: lesson.told.focus,
             file: FileId::new(0),
             covered: true,
         };
         let ask = draw(&mut session, &look, true);
         assert!(ask.svg.contains(">?</text>") && !ask.svg.contains("s-hatch)"), "{}", ask.svg);
         assert_eq!(ask.legend, [Cell::Dirty, Cell::Clean]);
-        session.go(lesson.stops[1].at);
+        session.go(lesson.told.stops[1].at);
         look.covered = false;
         let answer = draw(&mut session, &look, true);
         assert!(answer.svg.contains("s-hatch)") && !answer.svg.contains("style"));

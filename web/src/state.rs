@@ -1,6 +1,6 @@
 //! The state of the page apart from the browser: what is open, how it is looked at, how time goes.
 
-use crate::lesson::{self, Answer, Lesson, Stop};
+use crate::lesson::{Answer, Lesson};
 use crate::session::Session;
 use crate::stage::Look;
 use folioscope_core::scene::view::Lane;
@@ -18,7 +18,7 @@ const FIVE: [Lane; 5] = [Lane::File, Lane::Cache, Lane::Mapping, Lane::Bios, Lan
 
 /// What is open.
 pub(crate) enum Open {
-    /// The lesson, with the answer that was given and the stop that was reached.
+    /// A lesson, with the answer that was given and the stop that was reached.
     Lesson { lesson: Lesson, answer: Option<Answer>, stop: usize },
     /// A file.
     File { name: String },
@@ -52,12 +52,13 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// The lesson at its question.
-    pub(crate) fn lesson() -> Self {
-        let (session, lesson) = lesson::open();
-        let lanes = lesson.stops[0].lanes.to_vec();
+    /// A lesson at its question.
+    pub(crate) fn lesson(mut session: Session, lesson: Lesson) -> Self {
+        let ask = &lesson.told.stops[0];
+        session.go(ask.at);
+        let (lanes, whole) = (ask.lanes.clone(), ask.whole);
         let open = Open::Lesson { lesson, answer: None, stop: 0 };
-        Self::new(session, open, lanes, false)
+        Self { whole, ..Self::new(session, open, lanes, false) }
     }
     /// The runs of a file, where their first write goes to the device.
     pub(crate) fn file(name: String, mut session: Session) -> Self {
@@ -87,7 +88,7 @@ impl State {
     /// The part of the file that is in view.
     pub(crate) fn range(&self, width: u32) -> Option<FileRange> {
         match &self.open {
-            Open::Lesson { lesson, .. } if !self.whole || width < NARROW => lesson.folio,
+            Open::Lesson { lesson, .. } if !self.whole || width < NARROW => lesson.told.focus,
             Open::Lesson { .. } | Open::File { .. } => None,
         }
     }
@@ -106,7 +107,7 @@ impl State {
     pub(crate) fn go(&mut self, at: usize) {
         self.session.go(at);
         if let Open::Lesson { lesson, answer: answer @ None, .. } = &mut self.open
-            && self.session.at() > lesson.stops[0].at
+            && self.session.at() > lesson.told.stops[0].at
         {
             *answer = Some(Answer::Shown);
         }
@@ -121,24 +122,26 @@ impl State {
         let Open::Lesson { lesson, answer, stop } = &mut self.open else { return 0 };
         *answer = Some(given);
         *stop = 1;
-        self.lanes = lesson.stops[1].lanes.to_vec();
-        self.whole = false;
-        self.said = format!("{}. {}", lesson.factor(), lesson.verdict(given));
-        self.session.go(lesson.stops[0].at);
-        lesson.stops[1].at
+        let [ask, proof, ..] = lesson.told.stops.as_slice() else { return 0 };
+        self.lanes.clone_from(&proof.lanes);
+        (self.why, self.whole) = (proof.why, proof.whole);
+        let figure = lesson.told.figure.iter().map(|figure| format!("{figure}. "));
+        self.said = figure.collect::<String>() + lesson.verdict(given);
+        self.session.go(ask.at);
+        proof.at
     }
     /// Goes to a stop.
     pub(crate) fn go_to_stop(&mut self, number: usize) {
         let Open::Lesson { lesson, answer, stop } = &mut self.open else { return };
-        let number = number.min(lesson.stops.len() - 1);
+        let number = number.min(lesson.last_stop());
         *stop = number;
-        let Stop { sentence, at, lanes, why, whole, .. } = &lesson.stops[number];
         if number > 0 {
             answer.get_or_insert(Answer::Shown);
         }
-        (self.lanes, self.why, self.whole) = (lanes.to_vec(), *why, *whole);
-        self.said.clone_from(sentence);
-        let at = *at;
+        let stop = &lesson.told.stops[number];
+        (self.lanes, self.why, self.whole) = (stop.lanes.clone(), stop.why, stop.whole);
+        self.said.clone_from(&stop.says);
+        let at = stop.at;
         self.session.go(at);
     }
     /// Whether more than the first lanes are shown.
@@ -176,12 +179,18 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lesson;
+
+    fn lesson() -> State {
+        let (session, lesson) = lesson::open(lesson::FIRST);
+        State::lesson(session, lesson)
+    }
 
     #[test]
     fn an_answer_leads_to_its_proof_and_stops_lead_on() {
-        let mut state = State::lesson();
+        let mut state = lesson();
         assert!(state.asks());
-        let proof = state.answer(Answer::Folio);
+        let proof = state.answer(Answer::Choice(1));
         assert!(!state.asks() && proof > state.session.at());
         for number in 0..9 {
             state.go_to_stop(number);
@@ -193,7 +202,7 @@ mod tests {
 
     #[test]
     fn whoever_steps_beyond_the_question_sees_the_answer() {
-        let mut state = State::lesson();
+        let mut state = lesson();
         state.step_to(0);
         assert!(state.asks());
         state.step_to(usize::MAX);
@@ -203,7 +212,7 @@ mod tests {
     #[test]
     fn play_comes_to_the_end_at_every_speed_and_draws_op_ends_only_when_fast() {
         for speed in 0..SPEEDS.len() {
-            let mut state = State::lesson();
+            let mut state = lesson();
             state.speed = speed;
             assert!(state.beat() >= 125);
             let mut beats = 0;
@@ -217,7 +226,7 @@ mod tests {
 
     #[test]
     fn lanes_are_toggled_and_the_tally_stays() {
-        let mut state = State::lesson();
+        let mut state = lesson();
         state.toggle_lanes();
         assert_eq!(state.lanes, FIVE);
         state.go_to_stop(4);

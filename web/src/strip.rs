@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn the_strip_of_the_lesson_shows_waste_in_one_run_only() {
-        let session = lesson::session();
+        let session = lesson::open(lesson::FIRST).0;
         let strip = draw(&session, 900);
         assert_eq!(strip.matches("swaste").count(), 1);
         assert_eq!(strip.matches("\"sop\"").count(), 2);

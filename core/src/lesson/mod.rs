@@ -6,10 +6,12 @@
 
 mod file;
 mod spot;
+mod told;
 mod words;
 
 pub use file::parse_lesson;
 pub use spot::Spot;
+pub use told::{MAX_RUNS, Told, ToldAnswer, ToldStop};
 pub use words::{Moment, Words};
 
 use crate::scene::view::Lane;

@@ -48,8 +48,16 @@ impl Moment {
 pub struct Alignment(Vec<Moment>);
 
 impl Alignment {
+    /// The way through some runs, of which the first two count.
+    pub fn of(runs: &[&Recording]) -> Self {
+        match runs {
+            [] => Self::single(&Recording::default()),
+            [one] => Self::single(one),
+            [a, b, ..] => Self::pair(a, b),
+        }
+    }
     /// The way of one run: one moment a step.
-    pub fn single(run: &Recording) -> Self {
+    fn single(run: &Recording) -> Self {
         let mut way = Way::default();
         for at in 0..run.len() {
             way.take(Some(run.step(at)), None);
@@ -58,7 +66,7 @@ impl Alignment {
         Self(way.moments)
     }
     /// The common way of two runs.
-    pub fn pair(a: &Recording, b: &Recording) -> Self {
+    fn pair(a: &Recording, b: &Recording) -> Self {
         let mut way = Way::default();
         let (mut at, mut bt) = (0, 0);
         while at < a.len() || bt < b.len() {

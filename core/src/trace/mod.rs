@@ -12,7 +12,7 @@ mod folio_state;
 pub mod header;
 pub mod io;
 pub mod model;
-mod packed;
+pub(crate) mod packed;
 mod place;
 mod rows;
 pub mod rule;

@@ -6,7 +6,7 @@
 const MAX_NUMBER: u32 = u64::BITS.div_ceil(7);
 
 /// Adds a number.
-pub(super) fn put(out: &mut Vec<u8>, number: impl Into<u64>) {
+pub(crate) fn put(out: &mut Vec<u8>, number: impl Into<u64>) {
     let mut rest = number.into();
     while rest > 0x7f {
         out.push(rest as u8 | 0x80);
@@ -16,13 +16,13 @@ pub(super) fn put(out: &mut Vec<u8>, number: impl Into<u64>) {
 }
 
 /// Adds a text.
-pub(super) fn put_text(out: &mut Vec<u8>, text: &str) {
+pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
     put(out, text.len() as u64);
     out.extend_from_slice(text.as_bytes());
 }
 
 /// Adds what may be missing.
-pub(super) fn put_option<T>(out: &mut Vec<u8>, value: Option<T>, put: impl Fn(&mut Vec<u8>, T)) {
+pub(crate) fn put_option<T>(out: &mut Vec<u8>, value: Option<T>, put: impl Fn(&mut Vec<u8>, T)) {
     out.push(value.is_some().into());
     if let Some(value) = value {
         put(out, value);
@@ -30,19 +30,19 @@ pub(super) fn put_option<T>(out: &mut Vec<u8>, value: Option<T>, put: impl Fn(&m
 }
 
 /// A block while it is read; errors are what is wrong with it.
-pub(super) struct Packed<'a>(pub(super) &'a [u8]);
+pub(crate) struct Packed<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Packed<'a> {
-    fn bytes(&mut self, len: usize) -> Result<&'a [u8], String> {
+    pub(crate) fn bytes(&mut self, len: usize) -> Result<&'a [u8], String> {
         let (head, rest) = self.0.split_at_checked(len).ok_or("it ends within a value")?;
         self.0 = rest;
         Ok(head)
     }
-    pub(super) fn byte(&mut self) -> Result<u8, String> {
+    pub(crate) fn byte(&mut self) -> Result<u8, String> {
         self.bytes(1).map(|byte| byte[0])
     }
     /// A number of the type that is wanted.
-    pub(super) fn number<T: TryFrom<u64>>(&mut self) -> Result<T, String> {
+    pub(crate) fn number<T: TryFrom<u64>>(&mut self) -> Result<T, String> {
         let number = self.word()?;
         T::try_from(number).map_err(|_| format!("{number} is too large for its place"))
     }
@@ -61,12 +61,12 @@ impl<'a> Packed<'a> {
         }
         Err("a number has more than 64 bits".to_owned())
     }
-    pub(super) fn text(&mut self) -> Result<String, String> {
+    pub(crate) fn text(&mut self) -> Result<String, String> {
         let len = self.number()?;
         let text = core::str::from_utf8(self.bytes(len)?).map_err(|_| "a text is not UTF-8")?;
         Ok(text.to_owned())
     }
-    pub(super) fn option<T>(
+    pub(crate) fn option<T>(
         &mut self,
         read: impl Fn(&mut Self) -> Result<T, String>,
     ) -> Result<Option<T>, String> {
@@ -77,7 +77,7 @@ impl<'a> Packed<'a> {
         }
     }
     /// Nothing may be left.
-    pub(super) fn end(self) -> Result<(), String> {
+    pub(crate) fn end(self) -> Result<(), String> {
         if self.0.is_empty() { Ok(()) } else { Err("it goes on behind its last value".to_owned()) }
     }
 }

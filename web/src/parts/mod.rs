@@ -1,6 +1,7 @@
 //! The looks of the page, part by part. Each is a function of the state; none keeps any.
 
 mod counters;
+mod gallery;
 mod help;
 mod question;
 mod stage;
@@ -9,6 +10,7 @@ mod transport;
 mod why;
 
 pub(crate) use counters::counters;
+pub(crate) use gallery::gallery;
 pub(crate) use help::help;
 pub(crate) use question::{question, stops};
 pub(crate) use stage::{caption, known, stage};
@@ -24,8 +26,8 @@ use yew::{AttrValue, Callback, Html, MouseEvent};
 pub(crate) type Link = Scope<crate::app::App>;
 
 /// Sends a message on click.
-fn on(link: &Link, message: impl Fn() -> Msg + 'static) -> Callback<MouseEvent> {
-    link.callback(move |_: MouseEvent| message())
+fn on<M: Into<Msg>>(link: &Link, message: impl Fn() -> M + 'static) -> Callback<MouseEvent> {
+    link.callback(move |_: MouseEvent| message().into())
 }
 
 /// Markup that the page itself has made, with every text in it escaped.

@@ -1,10 +1,11 @@
 //! The claim: a question with its answers, or the title of what was opened; and the stops behind.
 
 use super::{Link, on};
-use crate::app::Msg;
+use crate::app::{Act, Msg};
 use crate::lesson::{Answer, Lesson};
 use crate::session::Run;
 use crate::state::{Open, State};
+use folioscope_core::lesson::{ToldAnswer, ToldStop};
 use yew::{Html, classes, html};
 
 /// The question, its answers, and what they come to.
@@ -12,7 +13,7 @@ pub(crate) fn question(link: &Link, state: &State) -> Html {
     match &state.open {
         Open::Lesson { lesson, answer, stop } => {
             // The figure stands beside its proof, not before it and not elsewhere.
-            let proven = state.session.at() == lesson.stops[*stop].at;
+            let proven = state.session.at() == lesson.told.stops[*stop].at;
             asked(link, lesson, *answer, (*stop, proven))
         }
         Open::File { name } => {
@@ -33,32 +34,35 @@ fn asked(
     answer: Option<Answer>,
     (stop, proven): (usize, bool),
 ) -> Html {
-    let chip = |(choice, words): (Answer, String)| {
-        let given = answer == Some(choice);
+    let told = &lesson.told;
+    let chip = |(at, words): (usize, &ToldAnswer)| {
+        let given = answer == Some(Answer::Choice(at));
         html! {
-            <button class={classes!("chip", given.then_some("given"))} data-answer={format!("{choice:?}")}
+            <button class={classes!("chip", given.then_some("given"))} data-answer={at.to_string()}
                 aria-pressed={given.to_string()}
-                onclick={on(link, move || Msg::Answer(choice))}>{ words }</button>
+                onclick={on(link, move || Act::Answer(Answer::Choice(at)))}>{ &words.text }</button>
         }
     };
     let sentence = match answer {
-        None => lesson.hint(),
         Some(answer) if stop == 1 => lesson.verdict(answer),
-        Some(_) => lesson.stops[stop].sentence.clone(),
+        _ => &told.stops[stop].says,
     };
     html! {
         <section class="claim">
-            <h1>{ lesson.question() }</h1>
+            <p class="quietly lesson-name">{ format!("Lesson {} \u{b7} {}", told.number, told.title) }</p>
+            <h1>{ &told.ask }</h1>
             <div class="chips" role="group" aria-label="Your answer">
-                { for lesson.choices().into_iter().map(chip) }
+                { for told.answers.iter().enumerate().map(chip) }
                 if answer.is_none() {
-                    <button id="show-me" class="link" onclick={on(link, || Msg::Answer(Answer::Shown))}>
+                    <button id="show-me" class="link" onclick={on(link, || Act::Answer(Answer::Shown))}>
                         { "Show me" }
                     </button>
                 }
             </div>
             <p id="verdict" class="verdict">
-                if answer.is_some() && proven { <strong class="figure">{ lesson.factor() }</strong> }
+                if let (Some(_), true, Some(figure)) = (answer, proven, &told.figure) {
+                    <strong class="figure">{ figure }</strong>
+                }
                 <span id="sentence">{ sentence }</span>
             </p>
         </section>
@@ -73,14 +77,14 @@ pub(crate) fn stops(link: &Link, state: &State) -> Html {
     if answer.is_none() {
         return html! {};
     }
-    let last = lesson.stops.len() - 1;
-    let entry = |(at, one): (usize, &crate::lesson::Stop)| {
+    let last = lesson.last_stop();
+    let entry = |(at, one): (usize, &ToldStop)| {
         html! {
             <li>
                 <button class="stop" data-stop={(at + 1).to_string()}
                     aria-current={(at == *stop).then_some("step")}
-                    onclick={on(link, move || Msg::Stop(at))}>
-                    <span class="number">{ at + 1 }</span><span class="name">{ one.title }</span>
+                    onclick={on(link, move || Act::Stop(at))}>
+                    <span class="number">{ at + 1 }</span><span class="name">{ &one.title }</span>
                 </button>
             </li>
         }
@@ -88,11 +92,11 @@ pub(crate) fn stops(link: &Link, state: &State) -> Html {
     let here = *stop;
     html! {
         <section class="stops" aria-label="Stops of the lesson">
-            <ol>{ for lesson.stops.iter().enumerate().map(entry) }</ol>
+            <ol>{ for lesson.told.stops.iter().enumerate().map(entry) }</ol>
             <div class="next">
                 { more(link, state) }
                 if here < last {
-                    <button id="next-stop" class="primary" onclick={on(link, move || Msg::Stop(here + 1))}>
+                    <button id="next-stop" class="primary" onclick={on(link, move || Act::Stop(here + 1))}>
                         { "Next stop" }
                     </button>
                 } else {
@@ -112,9 +116,9 @@ fn more(link: &Link, state: &State) -> Html {
     html! {
         <>
             <button id="more-lanes" class="link" aria-pressed={state.has_more_lanes().to_string()}
-                onclick={on(link, || Msg::Lanes)}>{ lanes }</button>
+                onclick={on(link, || Act::Lanes)}>{ lanes }</button>
             <button id="why-button" class="link" aria-pressed={state.why.to_string()}
-                onclick={on(link, || Msg::Why)}>{ why }</button>
+                onclick={on(link, || Act::Why)}>{ why }</button>
         </>
     }
 }

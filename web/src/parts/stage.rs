@@ -1,7 +1,7 @@
 //! The stage: the picture, its twin of tables, the legend of what is on it, and how it is known.
 
 use super::{Link, on, raw};
-use crate::app::Msg;
+use crate::app::Act;
 use crate::stage::{Picture, swatch};
 use crate::state::{Form, Open, State};
 use folioscope_core::scene::evidence;
@@ -15,12 +15,12 @@ fn tools(link: &Link, state: &State) -> Html {
         let chosen = state.form == form;
         html! {
             <button class="segment" data-form={words} aria-pressed={chosen.to_string()}
-                onclick={on(link, move || Msg::Form(form))}>{ words }</button>
+                onclick={on(link, move || Act::Form(form))}>{ words }</button>
         }
     };
     let picked = link.batch_callback(|event: Event| {
         let select: Option<HtmlSelectElement> = event.target_dyn_into();
-        Some(Msg::File(select?.value().parse().ok()?))
+        Some(Act::File(select?.value().parse().ok()?).into())
     });
     let lesson = matches!(state.open, Open::Lesson { .. }) && !state.asks();
     let files = state.session.files();
@@ -33,7 +33,7 @@ fn tools(link: &Link, state: &State) -> Html {
             </div>
             if lesson {
                 <button id="zoom" class="link wide" aria-pressed={state.whole.to_string()}
-                    onclick={on(link, || Msg::Zoom)}>
+                    onclick={on(link, || Act::Zoom)}>
                     { if state.whole { "One folio" } else { "Whole file" } }
                 </button>
             }

@@ -4,12 +4,12 @@
 use super::{Link, on};
 use crate::app::Msg;
 use crate::browser::Colours;
-use crate::open::{EXAMPLES, MAX_BYTES};
+use crate::open::MAX_BYTES;
 use web_sys::{HtmlInputElement, HtmlSelectElement};
 use yew::{Event, Html, NodeRef, TargetCast as _, html};
 
 /// The header.
-pub(crate) fn top(link: &Link, lesson: bool, colours: Colours, picker: &NodeRef) -> Html {
+pub(crate) fn top(link: &Link, gallery: bool, colours: Colours, picker: &NodeRef) -> Html {
     let picked = link.batch_callback(|event: Event| {
         let input: Option<HtmlInputElement> = event.target_dyn_into();
         let input = input?;
@@ -21,14 +21,6 @@ pub(crate) fn top(link: &Link, lesson: bool, colours: Colours, picker: &NodeRef)
     let chosen = link.batch_callback(|event: Event| {
         let select: Option<HtmlSelectElement> = event.target_dyn_into();
         Some(Msg::Colours(Colours::of_word(&select?.value())))
-    });
-    let example = link.batch_callback(|event: Event| {
-        let select: Option<HtmlSelectElement> = event.target_dyn_into();
-        let select = select?;
-        let at = select.value().parse().ok()?;
-        // The same one may be chosen again.
-        select.set_value("");
-        Some(Msg::Example(at))
     });
     let title = format!(
         "Open a trace that folioscope wrote, or a scenario, of up to {} MiB",
@@ -43,19 +35,10 @@ pub(crate) fn top(link: &Link, lesson: bool, colours: Colours, picker: &NodeRef)
                 { "Folioscope" }
             </span>
             <nav aria-label="What to see">
-                <button id="nav-lesson" class="nav" aria-current={lesson.then_some("page")}
-                    onclick={on(link, || Msg::Lesson)}>{ "Lesson" }</button>
+                <button id="nav-lessons" class="nav" aria-current={gallery.then_some("page")}
+                    onclick={on(link, || Msg::Gallery)}>{ "Lessons" }</button>
                 <button id="nav-open" class="nav" title={title}
                     onclick={on(link, || Msg::Pick)}>{ "Open\u{2026}" }</button>
-                <label>
-                    <span class="vh">{ "Examples" }</span>
-                    <select id="examples" class="nav" onchange={example}>
-                        <option value="" selected=true>{ "Examples\u{2026}" }</option>
-                        { for EXAMPLES.iter().enumerate().map(|(at, (name, _))| html! {
-                            <option value={at.to_string()}>{ *name }</option>
-                        }) }
-                    </select>
-                </label>
                 <input id="file" class="vh" type="file" tabindex="-1" aria-hidden="true"
                     accept=".trace,.fst,.toml,application/octet-stream" ref={picker} onchange={picked} />
             </nav>

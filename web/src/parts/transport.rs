@@ -1,7 +1,7 @@
 //! Time: play, steps at three grains, operations, the slider, and the strip of what happens when.
 
 use super::{Link, on, raw};
-use crate::app::Msg;
+use crate::app::Act;
 use crate::browser::whole;
 use crate::state::{SPEEDS, State};
 use folioscope_core::trace::step::Grain;
@@ -30,38 +30,35 @@ pub(crate) struct Strip<'a> {
 pub(crate) fn transport(link: &Link, state: &State, playing: bool, strip: &Strip<'_>) -> Html {
     let session = &state.session;
     let (at, last) = (session.at(), session.way().last());
-    let button = |id: &'static str,
-                  label: &'static str,
-                  sign: &'static str,
-                  message: fn() -> Msg,
-                  off: bool| {
-        html! {
-            <button {id} class="square" aria-label={label} title={label} disabled={off}
-                onclick={on(link, message)}>{ sign }</button>
-        }
-    };
+    let button =
+        |id: &'static str, label: &'static str, sign: &'static str, act: fn() -> Act, off: bool| {
+            html! {
+                <button {id} class="square" aria-label={label} title={label} disabled={off}
+                    onclick={on(link, act)}>{ sign }</button>
+            }
+        };
     let (play, sign) = if playing { ("Pause", "\u{2016}") } else { ("Play", "\u{25b6}") };
     let scrubbed = link.batch_callback(|event: InputEvent| {
         let input: Option<HtmlInputElement> = event.target_dyn_into();
-        Some(Msg::Scrub(input?.value().parse().ok()?))
+        Some(Act::Scrub(input?.value().parse().ok()?).into())
     });
     html! {
         <footer class="transport">
             <div class="buttons">
-                { button("first", "Start", "\u{7c}\u{2039}", || Msg::Go(0), at == 0) }
-                { button("previous-op", "Previous operation", "\u{ab}", || Msg::Op(false), at == 0) }
-                { button("back", "One step back", "\u{2039}", || Msg::Step(false), at == 0) }
-                { button("play", play, sign, || Msg::Play, false) }
-                { button("forward", "One step forward", "\u{203a}", || Msg::Step(true), at == last) }
-                { button("next-op", "Next operation", "\u{bb}", || Msg::Op(true), at == last) }
-                { button("last", "End", "\u{203a}\u{7c}", || Msg::Go(usize::MAX), at == last) }
+                { button("first", "Start", "\u{7c}\u{2039}", || Act::Go(0), at == 0) }
+                { button("previous-op", "Previous operation", "\u{ab}", || Act::Op(false), at == 0) }
+                { button("back", "One step back", "\u{2039}", || Act::Step(false), at == 0) }
+                { button("play", play, sign, || Act::Play, false) }
+                { button("forward", "One step forward", "\u{203a}", || Act::Step(true), at == last) }
+                { button("next-op", "Next operation", "\u{bb}", || Act::Op(true), at == last) }
+                { button("last", "End", "\u{203a}\u{7c}", || Act::Go(usize::MAX), at == last) }
                 { chooser(link, state) }
                 <span id="positions" class="positions">{ session.positions() }</span>
                 <span id="place" class="place">{ session.place() }</span>
             </div>
             <input id="scrubber" type="range" min="0" max={last.to_string()} value={at.to_string()}
                 aria-label="Time" aria-valuetext={session.place()} oninput={scrubbed}
-                onchange={link.callback(|_: Event| Msg::Settle)} />
+                onchange={link.callback(|_: Event| Act::Settle)} />
             { timeline(link, state, strip) }
         </footer>
     }
@@ -74,10 +71,11 @@ fn chooser(link: &Link, state: &State) -> Html {
     };
     let grain = link.batch_callback(move |event: Event| {
         let word = chosen(event)?;
-        GRAINS.iter().find(|(_, known, _)| *known == word).map(|(grain, ..)| Msg::Grain(*grain))
+        let grain = GRAINS.iter().find(|(_, known, _)| *known == word);
+        grain.map(|(grain, ..)| Act::Grain(*grain).into())
     });
-    let speed =
-        link.batch_callback(move |event: Event| Some(Msg::Speed(chosen(event)?.parse().ok()?)));
+    let speed = link
+        .batch_callback(move |event: Event| Some(Act::Speed(chosen(event)?.parse().ok()?).into()));
     html! {
         <>
             <label><span class="vh">{ "Steps" }</span>
@@ -108,7 +106,8 @@ fn timeline(link: &Link, state: &State, strip: &Strip<'_>) -> Html {
             event.current_target().and_then(|target| wasm_bindgen::JsCast::dyn_into(target).ok());
         let left = target?.get_bounding_client_rect().left();
         let x = (f64::from(event.client_x()) - left).clamp(0.0, f64::from(width));
-        Some(Msg::Go(whole(x / f64::from(width.max(1)) * last as f64) as usize))
+        let at = whole(x / f64::from(width.max(1)) * last as f64);
+        Some(Act::Go(at as usize).into())
     });
     let x = u64::from(width.saturating_sub(3)) * at as u64 / last as u64 + 1;
     html! {

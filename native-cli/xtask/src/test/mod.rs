@@ -9,7 +9,7 @@ mod report;
 
 use crate::program::{program, run as run_program};
 use crate::{browser, demo, folders, tidy, tools, web};
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use report::{Obstacle, Report};
 use std::process::ExitCode;
 
@@ -32,11 +32,7 @@ pub(crate) fn run() -> ExitCode {
         command
     };
     let bindgen = report.check("wasm-bindgen", &target, tools::ensure_wasm_bindgen);
-    let page = report.check("page", &bindgen, || {
-        let size = web::build()?;
-        ensure!(size <= web::BUDGET, "module and glue are larger than {} bytes", web::BUDGET);
-        Ok(())
-    });
+    let page = report.check("page", &bindgen, || web::build()?.check());
     report.tests("tests", &None, &mut program("cargo test --workspace --no-fail-fast"));
     report.tests("small world, in release", &None, &mut release::small_world());
     report.tests("streams of operations, in release", &None, &mut release::streams());
