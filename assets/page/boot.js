@@ -1,9 +1,10 @@
-// Starts the engine in a worker, loads the page's module, and starts the page; says so in words
-// when that fails.
-const engine = new Worker(new URL("engine.js", import.meta.url), { type: "module" });
+// Loads the page's module and starts the page; says so in words when that fails.
+import init, { start } from "./pkg/folioscope.js";
+
+// The engine is loaded when a run is asked for that does not lie beside the page.
+const engine = () => new Worker(new URL("engine.js", import.meta.url), { type: "module" });
 
 try {
-  const { default: init, start } = await import("./pkg/folioscope.js");
   await init();
   start(engine);
 } catch (error) {

@@ -23,14 +23,15 @@ pub use engine::Engine;
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
-/// Draws the page into the shell's element `app`; the worker runs the engine.
+/// Draws the page into the shell's element `app`; the function makes the worker that runs the
+/// engine.
 #[wasm_bindgen]
-pub fn start(engine: web_sys::Worker) {
+pub fn start(make_worker: js_sys::Function) {
     let root = web_sys::window()
         .and_then(|window| window.document())
         .and_then(|document| document.get_element_by_id("app"))
         .expect("the shell has an element with the id `app`");
     root.set_inner_html("");
-    let props = Props { engine: Engine::of_worker(engine) };
+    let props = Props { engine: Engine::of_page(make_worker) };
     yew::Renderer::<App>::with_root_and_props(root, props).render();
 }

@@ -1,7 +1,7 @@
 //! The root component in a real browser.
 #![cfg(target_arch = "wasm32")]
 
-use folioscope_web::App;
+use folioscope_web::{App, Engine, Props};
 use std::time::Duration;
 use wasm_bindgen::JsCast as _;
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
@@ -14,7 +14,8 @@ async fn page() -> (Element, yew::AppHandle<App>) {
     let document = web_sys::window().unwrap().document().unwrap();
     let root = document.create_element("div").unwrap();
     document.body().unwrap().append_child(&root).unwrap();
-    let handle = yew::Renderer::<App>::with_root(root.clone()).render();
+    let props = Props { engine: Engine::local(folioscope_web_engine::answer) };
+    let handle = yew::Renderer::<App>::with_root_and_props(root.clone(), props).render();
     rest().await;
     (root, handle)
 }
@@ -43,7 +44,7 @@ async fn the_page_asks_and_gives_nothing_away() {
 #[wasm_bindgen_test]
 async fn any_input_completes_the_way_to_the_answer_at_once() {
     let (root, handle) = page().await;
-    click(&root, "[data-answer=Changed]").await;
+    click(&root, "[data-answer='0']").await;
     click(&root, "#why-button").await;
     let place = root.query_selector("#place").unwrap().unwrap().text_content().unwrap();
     assert!(place.contains("submit_bio"), "{place}");

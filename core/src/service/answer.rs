@@ -33,6 +33,15 @@ pub fn answer(library: Library<'_>, request: &[u8]) -> Vec<u8> {
     reply.unwrap_or_else(Reply::Refused).encode()
 }
 
+/// What can be asked and answered beforehand, by file names: contents and lessons.
+pub fn beforehand(library: Library<'_>) -> Result<Vec<(String, Vec<u8>)>, String> {
+    let lessons = library.contents()?.lessons;
+    let lessons = lessons.iter().map(|entry| Request::Lesson(entry.number));
+    let all = [Request::Contents].into_iter().chain(lessons);
+    let files = all.filter_map(|request| Some((request.file_name()?, request)));
+    Ok(files.map(|(name, request)| (name, answer(library, &request.encode()))).collect())
+}
+
 impl Library<'_> {
     fn answer(self, request: Request) -> Result<Reply, String> {
         let opened = match request {

@@ -6,7 +6,7 @@
 mod answer;
 mod bytes;
 
-pub use answer::{Library, answer};
+pub use answer::{Library, answer, beforehand};
 
 use crate::lesson::Told;
 
@@ -26,6 +26,17 @@ pub enum Request {
     Example(String),
     /// The text of a scenario file.
     Scenario(String),
+}
+
+impl Request {
+    /// The name of the file that holds the reply, where it can be made beforehand.
+    pub fn file_name(&self) -> Option<String> {
+        match self {
+            Self::Contents => Some("contents".to_owned()),
+            Self::Lesson(number) => Some(format!("lesson-{number}")),
+            Self::Example(_) | Self::Scenario(_) => None,
+        }
+    }
 }
 
 /// What comes back.

@@ -37,7 +37,7 @@ fn the_lesson_is_answered_and_walked_through() {
         assert_eq!(page.count("#counters").await, 0, "nothing is given away");
         assert!(!page.html("stage").await.contains("s-hatch)"), "no waste before the answer");
         let ask = at(page).await;
-        page.click("[data-answer=Folio]").await;
+        page.click("[data-answer='1']").await;
         settle(page).await;
         page.wait_for("16 \u{d7}").await;
         assert!(text(page, "sentence").await.contains("(B), 4 KiB go down"));
@@ -50,7 +50,7 @@ fn the_lesson_is_answered_and_walked_through() {
         page.click("#next-stop").await;
         assert!(page.html("stage").await.contains("Bios"));
         page.click("#next-stop").await;
-        page.wait_for("24 such writes later").await;
+        page.wait_for("In the end the app wrote 96 KiB, A sent 1.5 MiB, B sent 96 KiB.").await;
         assert_eq!(page.complaints().await, Vec::<String>::new());
     });
 }
@@ -60,7 +60,7 @@ fn the_lesson_is_answered_and_walked_through() {
 fn every_answer_has_its_own_words_and_the_same_proof() {
     visit(async |page: &Page| {
         let mut said = Vec::new();
-        for answer in ["[data-answer=Changed]", "[data-answer=Depends]", "#show-me"] {
+        for answer in ["[data-answer='0']", "[data-answer='2']", "#show-me"] {
             page.open(READY).await;
             page.click(answer).await;
             settle(page).await;

@@ -34,7 +34,8 @@ fn a_trace_of_the_terminal_is_shown() {
         assert_eq!(page.ask(cell).await, "1572864");
         page.show(1440, "light").await;
         page.picture("trace-1440-light").await;
-        page.click("#nav-lesson").await;
+        page.click("#nav-lessons").await;
+        page.click("[data-lesson='7']").await;
         page.wait_for(READY).await;
         assert_eq!(page.complaints().await, Vec::<String>::new());
     });
@@ -53,15 +54,11 @@ fn a_scenario_is_run_and_compared() {
 
 #[test]
 #[ignore = "needs Chromium: run `cargo xtask test`"]
-fn an_example_is_chosen_by_name() {
+fn an_example_is_chosen_from_the_gallery() {
     visit(async |page: &Page| {
         page.open(READY).await;
-        page.ask(
-            "(select => { select.value = '0'; \
-             select.dispatchEvent(new Event('change', { bubbles: true })); })\
-             (document.getElementById('examples'))",
-        )
-        .await;
+        page.click("#nav-lessons").await;
+        page.click("[data-example=data-before-map]").await;
         page.wait_for("at the end against before the next mapping").await;
         page.keys("\u{e010}").await;
         page.picture("example").await;

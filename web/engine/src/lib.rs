@@ -19,6 +19,10 @@ pub const LIBRARY: Library<'_> = Library {
         "02-read-before-you-write",
         "06-one-byte-through-mmap",
         "07-sub-page-dirty-tracking",
+        "08-stripe-alignment",
+        "09-the-partition-that-spoils-it",
+        "17-what-the-stripe-cache-absorbs",
+        "18-bytes-from-the-wrong-place",
     ],
     scenarios: files!["scenarios":
         "a-bio-a-buffer",
@@ -32,8 +36,10 @@ pub const LIBRARY: Library<'_> = Library {
         "first-touch",
         "one-byte-through-mmap",
         "read-before-write",
+        "stripe-absorbed",
         "stripe-alignment",
         "stripe-alignment-partition",
+        "stripe-stale-offset",
         "sub-page-dirty-tracking",
     ],
 };
