@@ -119,6 +119,7 @@ mod tests {
     #[test]
     fn the_question_covers_the_device_and_the_answer_shows_the_waste() {
         let (mut session, lesson) = lesson::open(lesson::FIRST);
+        session.go(lesson.told.stops[0].at);
         let mut look = Look {
             width: 1040,
             lanes: lesson.told.stops[0].lanes.clone(),
