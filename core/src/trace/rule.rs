@@ -446,6 +446,10 @@ rules! {
     MembersWritten = 290, Function, "ops_run_io", "{0b} are written to the members: data {1b}, P {2b}, Q {3b}";
     /// What became of rows.
     RowsCounted = 291, Delta, "raid5d", "rows so far handled: whole {0}, parity updated {1}, parity made anew {2}, delayed {3}";
+    /// A sync asks the flushers.
+    SyncAsked = 310, Function, "wb_queue_work", "the flushers are asked to write everything that is dirty, and this task waits for them; they wait for what is being written already: {0}";
+    /// A flusher writes for a sync.
+    SyncWriteback = 311, Function, "wb_writeback", "a sync asks for everything: {0} files are dirty, and the flusher waits for what of them is being written already: {1}";
 }
 
 impl Rule {
