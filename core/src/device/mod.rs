@@ -7,6 +7,7 @@ pub mod disk;
 pub mod fault;
 mod flights;
 pub mod md;
+mod service;
 pub mod sim;
 pub mod store;
 pub mod volatile;

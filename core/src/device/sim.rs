@@ -3,6 +3,7 @@
 use super::array::Array;
 use super::disk::Disk;
 use super::fault::{DeviceFault, Misdeed};
+use super::service::Service;
 use super::store::Store;
 use super::volatile::{Pending, Unsettled, Volatile};
 use crate::block::bio::{Bio, BioOp};
@@ -77,7 +78,8 @@ pub struct Sim {
     store: Store,
     /// What a power cut would leave, where somebody wants to know.
     volatile: Option<Volatile>,
-    timing: Timing,
+    /// How long things take; several where it is several devices.
+    services: Vec<Service>,
     faults: Vec<DeviceFault>,
     /// Everything fails.
     dead: bool,
@@ -85,12 +87,8 @@ pub struct Sim {
     pub(super) running: BTreeMap<(Time, u64), Work>,
     submitted: u64,
     pub(super) now: Time,
-    /// When each place of the queue is free again.
-    places: Vec<Time>,
     /// Write bios that ended, where somebody asked for them.
     landed: Option<Vec<Landed>>,
-    /// Where the head of a disk is.
-    head: DevAddr,
     /// What is behind the device, if it is an array.
     array: Option<Array>,
 }
@@ -98,24 +96,23 @@ pub struct Sim {
 impl Sim {
     /// A device without bytes.
     pub fn new(timing: Timing) -> Self {
-        let depth = match timing {
-            Timing::Ram | Timing::Disk { .. } => 1,
-            Timing::Queue { depth, .. } => depth.max(1),
-        };
         Self {
             store: Store::default(),
             volatile: None,
-            timing,
+            services: vec![Service::new(timing)],
             faults: Vec::new(),
             dead: false,
             running: BTreeMap::new(),
             submitted: 0,
             now: Time::ZERO,
-            places: vec![Time::ZERO; depth as usize],
             landed: None,
-            head: DevAddr::ZERO,
             array: None,
         }
+    }
+    /// There is one more device, which serves the files that are said to be on it
+    /// ([`Engine::set_bdi`]) beside the others. A flush is one of all.
+    pub fn add_device(&mut self, timing: Timing) {
+        self.services.push(Service::new(timing));
     }
     /// It is an array.
     pub fn set_array(&mut self, array: Array) {
@@ -169,7 +166,7 @@ impl Sim {
         self.volatile = Some(Volatile::new(medium.clone()));
         self.store = medium;
         self.running.clear();
-        self.places.fill(self.now);
+        self.services.iter_mut().for_each(|service| service.clear(self.now));
     }
     /// Notes from now on which write bios ended, and how.
     pub fn watch(&mut self) {
@@ -214,31 +211,6 @@ impl Sim {
             out
         })
     }
-    /// When work ends that begins at an address of the device; none for a flush.
-    fn end_time(&mut self, at: Option<DevAddr>, len: Bytes) -> Time {
-        match self.timing {
-            Timing::Ram => self.now,
-            Timing::Queue { flush: cost, .. } | Timing::Disk { flush: cost, .. }
-                if at.is_none() =>
-            {
-                self.running.keys().map(|(end, _)| *end).max().unwrap_or(self.now).max(self.now)
-                    + cost
-            }
-            Timing::Disk { disk, .. } => {
-                let start = self.places[0].max(self.now);
-                let at = at.unwrap_or(self.head);
-                self.places[0] = start + disk.time(start, self.head, at, len);
-                self.head = at + len;
-                self.places[0]
-            }
-            Timing::Queue { latency, per_kib, .. } => {
-                let place = self.places.iter_mut().min().expect("one place at least");
-                let cost = latency + Nanos::new(per_kib.get() * len.get() / 1024);
-                *place = (*place).max(self.now) + cost;
-                *place
-            }
-        }
-    }
     /// Starts bios that the device serves as one; a fault of one of them is one of all.
     fn io<E: Env>(&mut self, engine: &Engine<E>, request: Option<RequestId>, bios: Vec<Bio>) {
         let len = bios.iter().map(|bio| bio.len).sum();
@@ -268,7 +240,8 @@ impl Sim {
                 array.submit(engine, bio, data);
             }
         }
-        self.push(len, Work::Io { request, bios, result, waits });
+        let end = self.served(engine, &bios, len);
+        self.push(end, Work::Io { request, bios, result, waits });
     }
     /// What a fault makes of these bios, which becomes a step.
     fn misdeed<E: Env>(&mut self, engine: &Engine<E>, bios: &[Bio]) -> Option<Misdeed> {
@@ -320,7 +293,8 @@ impl Sim {
             }
         };
         let mark = self.completed();
-        self.push(Bytes::ZERO, Work::Flush { id, mark, result, lies });
+        let end = self.flushed();
+        self.push(end, Work::Flush { id, mark, result, lies });
     }
     /// What ends next: the first whose turn has come, else the first.
     fn next_at(&self) -> Option<(Time, u64)> {
@@ -373,12 +347,22 @@ impl Sim {
             landed.push(Landed { file: bio.head.file, range: bio.file_range(), data });
         }
     }
-    fn push(&mut self, len: Bytes, work: Work) {
-        let at = match &work {
-            Work::Io { bios, .. } => bios.first().map(|(bio, _)| bio.addr),
-            Work::Flush { .. } => None,
-        };
-        let end = self.end_time(at, len);
+    /// When bios end that are sent now and follow each other.
+    fn served<E: Env>(&mut self, engine: &Engine<E>, bios: &[(Bio, Vec<u8>)], len: Bytes) -> Time {
+        let first = bios.first().map(|(bio, _)| bio);
+        let several = first.filter(|_| self.services.len() > 1);
+        let bdi = several.map(|bio| engine.look(|world| world.bdi_of(bio.head.file)));
+        let at = first.map_or(DevAddr::ZERO, |bio| bio.addr);
+        let last = self.services.len() - 1;
+        let service = bdi.map_or(0, |bdi| (bdi.get() as usize).min(last));
+        self.services[service].serve(self.now, at, len)
+    }
+    /// When a flush ends that is sent now.
+    fn flushed(&self) -> Time {
+        let last = self.running.keys().map(|(end, _)| *end).max();
+        self.services[0].flush(self.now, last)
+    }
+    fn push(&mut self, end: Time, work: Work) {
         self.running.insert((end, self.submitted), work);
         if let Some(volatile) = &mut self.volatile {
             volatile.touch();
@@ -395,7 +379,8 @@ impl<E: Env> Host<E> for Sim {
             Effect::Flush(id) => self.flush(engine, id),
             Effect::SetSize(id, _, _) => {
                 let mark = 0;
-                self.push(Bytes::ZERO, Work::Flush { id, mark, result: Ok(()), lies: true });
+                let end = self.flushed();
+                self.push(end, Work::Flush { id, mark, result: Ok(()), lies: true });
             }
         }
     }

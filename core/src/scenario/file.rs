@@ -13,13 +13,15 @@ use super::size::parse_size;
 use super::start::{Taken, build_files};
 use super::tasks::{build_order, build_pressure, build_tasks, task_of};
 use super::{
-    Action, MAX_FILE, MAX_HELD, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp, StartFile, Variant,
+    Action, MAX_DISKS, MAX_FILE, MAX_HELD, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp, StartFile,
+    Variant,
 };
 use super::{array, queue};
 use crate::behaviour::{Behaviours, Profile};
 use crate::cache::frame_alloc::FramePolicy;
 use crate::device::disk::Disk;
 use crate::device::sim::Timing;
+use crate::dirty::DirtyConfig;
 use crate::engine::{ReadFlags, WriteFlags};
 use crate::geometry::Geometry;
 use crate::ops::readahead::ReadaheadLimits;
@@ -79,7 +81,10 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
         None => ReadaheadLimits::DEFAULT_WINDOW,
     };
     check_held(raw, geometry, &files, &ops, readahead)?;
+    let disks = build_disks(raw)?;
     let dirty = raw.dirty.as_ref().map(|dirty| build_dirty(geometry, dirty)).transpose()?;
+    let devices = disks.len() as u32 + 1;
+    let dirty = dirty.map(|dirty| DirtyConfig { devices, ..dirty });
     Ok(Scenario {
         title: raw.title.clone(),
         geometry,
@@ -89,6 +94,7 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
         variants,
         files,
         device: raw.device.as_ref().map_or(Ok(Timing::Ram), build_device)?,
+        disks,
         queue: raw.queue.as_ref().map(queue::build).transpose()?,
         partition: raw.partition.as_ref().map_or(Ok(Bytes::ZERO), queue::partition)?,
         tasks,
@@ -133,6 +139,29 @@ fn build_variant<'a>(
         behaviours.set(switch, value.get_ref()).map_err(|message| (value.span(), message))?;
     }
     Ok(Variant { name: name.to_owned(), profile: chosen.name.to_owned(), behaviours })
+}
+
+/// The devices beside the first.
+fn build_disks(raw: &Raw) -> Result<Vec<Timing>, Problem> {
+    let mut all = Vec::new();
+    for (nth, entry) in raw.disk.iter().enumerate() {
+        let disk = entry.get_ref();
+        if nth == MAX_DISKS {
+            return Err((entry.span(), format!("more than {MAX_DISKS} disks")));
+        }
+        let others = &raw.disk[..nth];
+        if others.iter().any(|other| other.get_ref().name.get_ref() == disk.name.get_ref()) {
+            let message = format!("two disks are called `{}`", disk.name.get_ref());
+            return Err((disk.name.span(), message));
+        }
+        let of_one = [raw.queue.as_ref().map(Spanned::span), raw.array.as_ref().map(Spanned::span)];
+        if let Some(place) = of_one.into_iter().flatten().next() {
+            let message = "a queue, or an array, is for one device: leave it out, or [[disk]]";
+            return Err((place, message.to_owned()));
+        }
+        all.push(build_device(&disk.device)?);
+    }
+    Ok(all)
 }
 
 fn build_device(raw: &RawDevice) -> Result<Timing, Problem> {

@@ -39,7 +39,7 @@ use crate::ops::fallocate::FallocMode;
 use crate::ops::sync::RangeSync;
 use crate::power::Kept;
 use crate::tasks::Step;
-use crate::units::{Blocks, Bytes, DevAddr, FileId, FileRange, Nanos, Pages, Pos, TaskId};
+use crate::units::{BdiId, Blocks, Bytes, DevAddr, FileId, FileRange, Nanos, Pages, Pos, TaskId};
 
 pub(crate) use start::start_extent;
 
@@ -96,6 +96,8 @@ pub struct StartFile {
     pub prealloc: Prealloc,
     /// Who keeps its blocks in buffers; none: iomap.
     pub driver: Option<Driver>,
+    /// The device that it is on: the first, or one of [`Scenario::disks`].
+    pub on: BdiId,
 }
 
 impl StartFile {
@@ -265,6 +267,8 @@ pub struct Scenario {
     pub files: Vec<StartFile>,
     /// The device.
     pub device: Timing,
+    /// Devices beside it, each with the files that name it.
+    pub disks: Vec<Timing>,
     /// The request queue before it, if there is one.
     pub queue: Option<QueueLimits>,
     /// Where the partition that holds the files begins on the device.
@@ -310,6 +314,8 @@ pub enum Order {
 
 /// Most steps of a schedule.
 pub const MAX_STEPS: usize = 10_000;
+/// Most devices beside the first.
+pub const MAX_DISKS: usize = 7;
 /// Most tasks of a scenario.
 pub const MAX_TASKS: usize = 64;
 /// The task of operations that name none.

@@ -17,6 +17,7 @@ pub(super) struct Raw {
     pub(super) switches: Switches,
     pub(super) world: Spanned<RawWorld>,
     pub(super) device: Option<RawDevice>,
+    pub(super) disk: Vec<Spanned<RawDisk>>,
     pub(super) queue: Option<Spanned<RawQueue>>,
     pub(super) partition: Option<RawPartition>,
     pub(super) dirty: Option<RawDirty>,
@@ -67,6 +68,12 @@ pub(super) enum RawDevice {
         seek_us: Spanned<i64>,
         flush_us: Spanned<i64>,
     },
+}
+
+/// A device beside the first.
+pub(super) struct RawDisk {
+    pub(super) name: Spanned<String>,
+    pub(super) device: RawDevice,
 }
 
 pub(super) struct RawQueue {
@@ -136,6 +143,7 @@ pub(super) struct RawFile {
     pub(super) extent: Vec<Spanned<RawExtent>>,
     pub(super) shares: Option<Spanned<String>>,
     pub(super) prealloc: Option<Spanned<RawSize>>,
+    pub(super) disk: Option<Spanned<String>>,
 }
 
 pub(super) struct RawExtent {
@@ -215,6 +223,7 @@ pub(super) fn read(text: &str) -> Result<Raw, Problem> {
         "switches",
         "world",
         "device",
+        "disk",
         "queue",
         "partition",
         "array",
@@ -242,7 +251,8 @@ pub(super) fn read(text: &str) -> Result<Raw, Problem> {
         profile: fields.may("profile", string)?,
         switches: fields.switches()?,
         world: Spanned::new(world_span.clone(), world_of(world_span, world)?),
-        device: device.map(|(span, table)| device_of(span, table)).transpose()?,
+        device: device.map(|(span, table)| device_of(span, table, None)).transpose()?,
+        disk: fields.list("disk", disk_of)?,
         queue: queue
             .map(|(span, table)| Ok(Spanned::new(span.clone(), queue_of(span, table)?)))
             .transpose()?,
@@ -284,9 +294,22 @@ fn world_of(span: Span, table: &DeTable<'_>) -> Result<RawWorld, Problem> {
     })
 }
 
-fn device_of(span: Span, table: &DeTable<'_>) -> Result<RawDevice, Problem> {
+fn disk_of(span: Span, table: &DeTable<'_>) -> Result<RawDisk, Problem> {
+    let device = device_of(span.clone(), table, Some("name"))?;
+    let known: Vec<&str> = table.keys().map(|key| key.get_ref().as_ref()).collect();
+    let fields = Fields::new(span, table, &known)?;
+    Ok(RawDisk { name: fields.need("name", string)?, device })
+}
+
+/// The table of a device, which may have one more field that says which it is.
+fn device_of(
+    span: Span,
+    table: &DeTable<'_>,
+    name: Option<&'static str>,
+) -> Result<RawDevice, Problem> {
     if table.get("rpm").is_some() {
         let known = ["rpm", "size", "track", "settle_us", "seek_us", "flush_us"];
+        let known: Vec<&str> = known.into_iter().chain(name).collect();
         let fields = Fields::new(span, table, &known)?;
         return Ok(RawDevice::Disk {
             rpm: fields.need("rpm", integer)?,
@@ -298,6 +321,7 @@ fn device_of(span: Span, table: &DeTable<'_>) -> Result<RawDevice, Problem> {
         });
     }
     let known = ["depth", "latency_us", "mib_per_second", "flush_us"];
+    let known: Vec<&str> = known.into_iter().chain(name).collect();
     let fields = Fields::new(span, table, &known)?;
     Ok(RawDevice::Queue {
         depth: fields.need("depth", integer)?,
@@ -392,7 +416,7 @@ fn variant_of(span: Span, table: &DeTable<'_>) -> Result<RawVariant, Problem> {
 fn file_of(span: Span, table: &DeTable<'_>) -> Result<RawFile, Problem> {
     let known = [
         "name", "size", "device", "memory", "fill", "fs", "path", "sector", "extent", "shares",
-        "prealloc",
+        "prealloc", "disk",
     ];
     let fields = Fields::new(span, table, &known)?;
     Ok(RawFile {
@@ -407,6 +431,7 @@ fn file_of(span: Span, table: &DeTable<'_>) -> Result<RawFile, Problem> {
         extent: fields.list("extent", extent_of)?,
         shares: fields.may("shares", string)?,
         prealloc: fields.may("prealloc", size)?,
+        disk: fields.may("disk", string)?,
     })
 }
 

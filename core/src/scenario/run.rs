@@ -135,6 +135,7 @@ impl<S: Sink> Simulation<S> {
     pub fn with_store(scenario: &Scenario, variant: &Variant, sink: S, held: Store) -> Self {
         let geometry = scenario.geometry;
         let mut sim = Sim::new(scenario.device);
+        scenario.disks.iter().for_each(|disk| sim.add_device(*disk));
         *sim.store_mut() = held;
         if let Some(kind) = scenario.array {
             let array = Array::new(kind, variant.behaviours.array_thread);
@@ -164,10 +165,11 @@ impl<S: Sink> Simulation<S> {
         }
         for file in &scenario.files {
             let provider = start_file(geometry, file, sim.store_mut(), scenario.partition);
-            match file.driver {
+            let id = match file.driver {
                 None => engine.open(file.size, provider),
                 Some(driver) => engine.open_buffered(file.size, provider, driver),
             };
+            engine.set_bdi(id, file.on);
         }
         if let Some(free) = scenario.free_blocks {
             engine.limit_space(geometry.blocks_bytes(free));

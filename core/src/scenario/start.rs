@@ -11,7 +11,7 @@ use crate::fs::prealloc::Prealloc;
 use crate::geometry::Geometry;
 use crate::iomap::MapType;
 use crate::ordered::OrderedMap;
-use crate::units::{BlockNo, Bytes, DevAddr, FileRange, Offset, Pos, Sector};
+use crate::units::{BdiId, BlockNo, Bytes, DevAddr, FileRange, Offset, Pos, Sector};
 use toml::Spanned;
 
 /// First sector of a file that says nothing about its place.
@@ -104,6 +104,7 @@ pub(super) fn build_files(geometry: Geometry, raw: &Raw) -> Result<Vec<StartFile
             shared: false,
             prealloc,
             driver,
+            on: disk_of(raw, file)?,
         };
         if let Some(of) = &file.shares {
             share(&mut files, file, of, &mut start)?;
@@ -111,6 +112,15 @@ pub(super) fn build_files(geometry: Geometry, raw: &Raw) -> Result<Vec<StartFile
         files.push(start);
     }
     Ok(files)
+}
+
+/// The device that a file is on.
+fn disk_of(raw: &Raw, file: &RawFile) -> Result<BdiId, Problem> {
+    let Some(name) = &file.disk else { return Ok(BdiId::new(0)) };
+    let mut disks = raw.disk.iter().map(|disk| disk.get_ref().name.get_ref());
+    let at = disks.position(|disk| disk == name.get_ref());
+    let at = at.ok_or_else(|| (name.span(), format!("no [[disk]] is called `{}`", name.get_ref())));
+    Ok(BdiId::new(at? as u32 + 1))
 }
 
 /// What keeps the records of a file; refuses what it cannot have.

@@ -10,7 +10,7 @@ use crate::geometry::Geometry;
 use crate::iomap::MapType;
 use crate::scenario::random::Random;
 use crate::scenario::{FileSystem, Order as Course, Scenario, StartExtent, StartFile, Variant};
-use crate::units::{Bytes, DevAddr, FileId, FileRange, Nanos, Order, Pos, Sector};
+use crate::units::{BdiId, Bytes, DevAddr, FileId, FileRange, Nanos, Order, Pos, Sector};
 
 /// The byte that a file holds where it has bytes at the start.
 const FILL: u8 = 0x55;
@@ -121,6 +121,7 @@ impl World {
             variants: vec![variant],
             files: self.files(geometry, random),
             device,
+            disks: Vec::new(),
             partition: Bytes::ZERO,
             array: None,
             frames: FramePolicy::Packed,
@@ -141,6 +142,7 @@ impl World {
         let mut file = StartFile {
             name: "file".to_owned(),
             driver: None,
+            on: BdiId::new(0),
             size,
             fs: FileSystem::Extents,
             extents: Some(if whole.is_empty() { Vec::new() } else { vec![all] }),
