@@ -12,7 +12,7 @@ use folioscope_core::trace::step::Step;
 use folioscope_core::units::BdiId;
 use std::collections::{BTreeMap, BTreeSet};
 
-const TWO: &str = include_str!("../../assets/scenarios/two-devices.toml");
+const TWO: &str = include_str!("../../assets/scenarios/races/two-devices.toml");
 const TENTH: u64 = 100_000_000;
 
 /// Keeps the gauges, as they are at the end of each tenth of a second, and who did what.

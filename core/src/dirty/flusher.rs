@@ -1,8 +1,8 @@
 //! The flusher of a device: a background task that writes dirty files, oldest first, a chunk of
 //! each in turn (`wb_workfn`, `wb_writeback`, `writeback_sb_inodes`).
 //!
-//! It wakes because too much is dirty, because some of it may be old, or because a `syncfs` asks for
-//! everything, and rests while nothing is dirty.
+//! It wakes because too much is dirty, because some of it may be old, or because a `syncfs` asks
+//! for everything, and rests while nothing is dirty.
 
 use super::{Dirt, HZ, tick, ticks};
 use crate::engine::{Cx, Engine};
