@@ -385,21 +385,6 @@ impl<E: Env> World<E> {
         *self.counters.slot(counter.code()).expect("a counter of ours") = old + n;
         self.note(DeltaKind::Counter, counter.code(), 0, old, old + n);
     }
-    /// Sets a word of the array behind the device. Without a trace nobody keeps it.
-    pub(crate) fn set_array(&mut self, kind: DeltaKind, object: u32, aux: u32, word: u64) {
-        if E::Sink::ON {
-            let old = self.array.word(kind, object, aux);
-            self.array.set(kind, object, aux, word);
-            self.note(kind, object, aux, old, word);
-        }
-    }
-    /// Counts one more of a word of the array.
-    pub(crate) fn add_array(&mut self, kind: DeltaKind, object: u32, aux: u32) {
-        if E::Sink::ON {
-            let word = self.array.word(kind, object, aux) + 1;
-            self.set_array(kind, object, aux, word);
-        }
-    }
     pub(crate) fn set_size(&mut self, id: FileId, size: Pos) {
         let old = core::mem::replace(&mut self.file_mut(id).size, size);
         self.note(DeltaKind::FileSize, id.get(), 0, old.get(), size.get());

@@ -1,10 +1,10 @@
 //! One simulated device as the host of an engine.
 
-use super::array::Array;
+use super::array::{Array, ArrayAct};
 use super::disk::Disk;
 use super::fault::{DeviceFault, Misdeed};
 use super::store::Store;
-use super::volatile::{Pending, Unsettled, Volatile};
+use super::volatile::{Choose, Pending, Unsettled, Volatile};
 use crate::block::bio::{Bio, BioOp};
 use crate::engine::{Engine, Host};
 use crate::errno::Errno;
@@ -71,6 +71,45 @@ pub(super) enum Work {
     },
 }
 
+/// What a power cut can leave of a device.
+pub enum Remains<'a> {
+    /// Of one that holds its bytes itself.
+    Device {
+        /// What is durable for sure.
+        durable: &'a Store,
+        /// What may be durable or not.
+        unsettled: Unsettled,
+    },
+    /// Of an array, whose members have each their own.
+    Array(&'a Array),
+}
+
+impl Remains<'_> {
+    /// Sectors that can be one thing or another.
+    pub fn sectors(&self) -> usize {
+        match self {
+            Self::Device { unsettled, .. } => unsettled.sectors(),
+            Self::Array(array) => array.unsettled(),
+        }
+    }
+    /// The bytes of the device after one such cut. What had completed when `floor` writes had is
+    /// there in any case.
+    pub fn draw(&self, floor: u64, choose: &mut dyn Choose) -> Store {
+        match self {
+            Self::Device { durable, unsettled } => {
+                let mut medium = (*durable).clone();
+                unsettled.settle(floor, &mut medium, choose);
+                medium
+            }
+            Self::Array(array) => {
+                let mut left = (*array).clone();
+                left.cut(floor, choose);
+                left.flat()
+            }
+        }
+    }
+}
+
 /// A simulated device.
 pub struct Sim {
     /// What it reads: everything that completed.
@@ -117,9 +156,35 @@ impl Sim {
             array: None,
         }
     }
-    /// It is an array.
-    pub fn set_array(&mut self, array: Array) {
+    /// It is an array, whose members hold from now on what the device does.
+    pub fn set_array(&mut self, mut array: Array) {
+        array.load(&self.store);
         self.array = Some(array);
+    }
+    /// Holds these bytes in place of all that it held.
+    pub fn set_bytes(&mut self, store: Store) {
+        if let Some(array) = &mut self.array {
+            array.load(&store);
+        }
+        self.store = store;
+    }
+    /// Does something to the array that it is; false if it is none.
+    pub fn act<E: Env>(&mut self, engine: &Engine<E>, act: ArrayAct) -> bool {
+        let mark = self.completed() + 1;
+        let Some(array) = &mut self.array else { return false };
+        array.set_mark(mark);
+        array.act(engine, act);
+        if let Some(volatile) = &mut self.volatile {
+            volatile.touch();
+        }
+        true
+    }
+    /// Reads what is on the device; of an array what its members make of it.
+    pub fn read_device(&self, at: DevAddr, to: &mut [u8]) {
+        match &self.array {
+            Some(array) => array.peek(at, to),
+            None => self.store.read(at, to),
+        }
     }
     /// The array that it is.
     pub const fn array(&self) -> Option<&Array> {
@@ -136,6 +201,9 @@ impl Sim {
     }
     /// From now on it keeps apart what is durable: what it holds now is.
     pub fn track_power(&mut self) {
+        if let Some(array) = &mut self.array {
+            array.track_power();
+        }
         self.volatile = Some(Volatile::new(self.store.clone()));
     }
     /// How many writes have completed; 0 where nobody wants to cut the power.
@@ -146,12 +214,16 @@ impl Sim {
     pub fn power_version(&self) -> u64 {
         self.volatile.as_ref().map_or(0, Volatile::version)
     }
-    /// What is durable for sure.
-    pub fn medium(&self) -> &Store {
-        self.volatile.as_ref().map_or(&self.store, |volatile| &volatile.durable)
+    /// What a power cut now can leave.
+    pub fn remains(&self) -> Remains<'_> {
+        let Some(array) = &self.array else {
+            let durable = self.volatile.as_ref().map_or(&self.store, |one| &one.durable);
+            return Remains::Device { durable, unsettled: self.unsettled() };
+        };
+        Remains::Array(array)
     }
     /// What may be durable or not.
-    pub fn unsettled(&self) -> Unsettled {
+    fn unsettled(&self) -> Unsettled {
         let bios = self.running.values().flat_map(|work| match work {
             Work::Io { bios, .. } => bios.as_slice(),
             Work::Flush { .. } => &[],
@@ -164,10 +236,18 @@ impl Sim {
         });
         self.volatile.as_ref().map_or_else(Unsettled::default, |one| one.unsettled(in_flight))
     }
-    /// The power goes: this is what the medium holds, nothing is in flight.
-    pub fn power_cut(&mut self, medium: Store) {
-        self.volatile = Some(Volatile::new(medium.clone()));
-        self.store = medium;
+    /// The power goes and comes back. What had completed when `floor` bios had is there in any
+    /// case, nothing is in flight, and an array makes of its members what it can.
+    pub fn power_cut<E: Env>(&mut self, engine: &Engine<E>, floor: u64, choose: &mut dyn Choose) {
+        if let Some(array) = &mut self.array {
+            let found = array.cut(floor, choose);
+            Array::say_assembled(engine, found);
+            self.volatile = Some(Volatile::default());
+        } else {
+            let medium = self.remains().draw(floor, choose);
+            self.volatile = Some(Volatile::new(medium.clone()));
+            self.store = medium;
+        }
         self.running.clear();
         self.places.fill(self.now);
     }
@@ -203,7 +283,7 @@ impl Sim {
                 if let (MapType::Mapped, Some(addr)) = (map.kind, map.addr)
                     && start < end
                 {
-                    self.store.read(addr + world.partition(), &mut out[start..end]);
+                    self.read_device(addr + world.partition(), &mut out[start..end]);
                 }
             }
             put_inline(
@@ -263,8 +343,13 @@ impl Sim {
             (bio, data)
         };
         let bios: Vec<(Bio, Vec<u8>)> = bios.into_iter().map(with_data).collect();
-        if let Some(array) = self.array.as_mut().filter(|_| result.is_ok()) {
-            for (bio, data) in &bios {
+        let mark = self.completed() + 1;
+        if let Some(array) = &mut self.array {
+            array.set_mark(mark);
+            let reaches = |bio: &Bio, data: &[u8]| {
+                result.is_ok() || bio.head.op == BioOp::Write && !data.is_empty()
+            };
+            for (bio, data) in bios.iter().filter(|(bio, data)| reaches(bio, data)) {
                 array.submit(engine, bio, data);
             }
         }
@@ -345,9 +430,14 @@ impl Sim {
         engine: &Engine<E>,
         request: Option<RequestId>,
         bios: Vec<(Bio, Vec<u8>)>,
-        result: Result<(), Errno>,
+        mut result: Result<(), Errno>,
     ) {
         for (bio, data) in &bios {
+            if self.array.is_some() {
+                let of_array = self.end_of_array(engine, bio, result);
+                result = result.and(of_array);
+                continue;
+            }
             match bio.head.op {
                 BioOp::Read if result.is_ok() => {
                     engine.with_frames(|frames| scatter(frames, bio, &self.store));
@@ -355,16 +445,42 @@ impl Sim {
                 BioOp::Read => {}
                 BioOp::Write => {
                     self.store.write(bio.addr, data);
-                    if let Some(volatile) = &mut self.volatile {
-                        volatile.complete(bio.addr, data);
-                        engine.writes_completed(volatile.completed());
-                    }
+                    self.note_completed(engine, bio.addr, data);
                 }
             }
         }
         self.note_landed(&bios, result);
         let bios: Vec<Bio> = bios.into_iter().map(|(bio, _)| bio).collect();
         end(engine, request, &bios, result);
+    }
+    fn note_completed<E: Env>(&mut self, engine: &Engine<E>, addr: DevAddr, data: &[u8]) {
+        if let Some(volatile) = &mut self.volatile {
+            volatile.complete(addr, data);
+            engine.writes_completed(volatile.completed());
+        }
+    }
+    /// A bio ends as the array says that it is.
+    fn end_of_array<E: Env>(
+        &mut self,
+        engine: &Engine<E>,
+        bio: &Bio,
+        result: Result<(), Errno>,
+    ) -> Result<(), Errno> {
+        let Some(array) = &mut self.array else { return Ok(()) };
+        let (of_array, data) = array.take_ended(engine, bio);
+        if let Err(errno) = of_array {
+            let args = [u64::from(bio.id.get()), u64::from(errno.number()), 0, 0];
+            engine.device_says(Rule::ArrayBioFails, args);
+        }
+        match bio.head.op {
+            BioOp::Read if result.is_ok() && of_array.is_ok() => {
+                engine.with_frames(|frames| scatter_bytes(frames, bio, &data));
+            }
+            BioOp::Read => {}
+            // What is durable of it the members know.
+            BioOp::Write => self.note_completed(engine, bio.addr, &[]),
+        }
+        of_array
     }
     fn note_landed(&mut self, bios: &[(Bio, Vec<u8>)], result: Result<(), Errno>) {
         let Some(landed) = &mut self.landed else { return };
@@ -400,8 +516,14 @@ impl<E: Env> Host<E> for Sim {
         }
     }
     fn wait(&mut self, engine: &Engine<E>) -> bool {
+        let mark = self.completed() + 1;
         if let Some(array) = &mut self.array {
-            array.settle(engine);
+            array.set_mark(mark);
+            if array.settle(engine)
+                && let Some(volatile) = &mut self.volatile
+            {
+                volatile.touch();
+            }
         }
         let next = self.next_at().map(|(end, _)| end);
         if let Some(timer) = engine.next_timer()
@@ -429,6 +551,9 @@ impl Sim {
             Work::Flush { id, mark, result, lies } => {
                 if let Some(volatile) = self.volatile.as_mut().filter(|_| result.is_ok() && !lies) {
                     volatile.flush(mark);
+                    if let Some(array) = &mut self.array {
+                        array.flush(mark);
+                    }
                 }
                 engine.handle_flush_end(id, result);
             }
@@ -465,6 +590,16 @@ fn scatter(frames: &mut impl FrameStore, bio: &Bio, store: &Store) {
     }
 }
 
+fn scatter_bytes(frames: &mut impl FrameStore, bio: &Bio, bytes: &[u8]) {
+    let mut at = 0;
+    for vec in &bio.vecs {
+        let to = frames.bytes_mut(vec.pfn, vec.offset, vec.len);
+        let len = to.len();
+        to.copy_from_slice(&bytes[at..at + len]);
+        at += len;
+    }
+}
+
 /// The bytes that live with the inode, in the bytes of the file.
 fn put_inline(out: &mut [u8], start: Pos, inline: &[u8]) {
     let start = (start.get() as usize).min(out.len());
@@ -488,7 +623,7 @@ pub fn peek_bytes<E: Env>(engine: &Engine<E>, sim: &Sim, file: FileId) -> Vec<u8
             if !world.peek_cached(file, at, part) {
                 let map = provider.peek(at, end);
                 if let (MapType::Mapped, Some(addr)) = (map.kind, map.addr_of(at)) {
-                    sim.store.read(addr + world.partition(), part);
+                    sim.read_device(addr + world.partition(), part);
                 }
             }
             at = end;

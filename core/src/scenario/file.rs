@@ -79,6 +79,9 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
         None => ReadaheadLimits::DEFAULT_WINDOW,
     };
     check_held(raw, geometry, &files, &ops, readahead)?;
+    let array = raw.array.as_ref().map(array::build).transpose()?;
+    let array_failed = array::failed(raw.array.as_ref())?;
+    array::check_ops(array.as_ref(), raw)?;
     let dirty = raw.dirty.as_ref().map(|dirty| build_dirty(geometry, dirty)).transpose()?;
     Ok(Scenario {
         title: raw.title.clone(),
@@ -94,7 +97,8 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
         tasks,
         dirty,
         kswapd: raw.kswapd.as_ref().map(build_pressure).transpose()?,
-        array: raw.array.as_ref().map(array::build).transpose()?,
+        array,
+        array_failed,
         ops,
         faults,
         free_blocks: free_blocks.map(Blocks::new),

@@ -27,7 +27,8 @@ use crate::behaviour::{Behaviours, StripeAlignment};
 use crate::block::limits::QueueLimits;
 use crate::buffer::Driver;
 use crate::cache::frame_alloc::FramePolicy;
-use crate::device::array::ArrayKind;
+use crate::device::array::{ArrayAct, ArrayKind};
+use crate::device::md::Members;
 use crate::device::sim::Timing;
 use crate::dirty::DirtyConfig;
 use crate::engine::{ReadFlags, WriteFlags};
@@ -167,6 +168,8 @@ pub enum Action {
     Fallocate(FallocMode, FileRange),
     /// The power goes and comes back.
     PowerCut(Kept),
+    /// Something is done to the array that the device is.
+    Array(ArrayAct),
     /// Find the next data, or the next hole.
     Seek {
         /// From where.
@@ -196,6 +199,7 @@ impl Action {
             | Self::Fallocate(..)
             | Self::Reflink { .. }
             | Self::PowerCut(_)
+            | Self::Array(_)
             | Self::Seek { .. } => FileRange::between(Pos::ZERO, Pos::ZERO),
         }
     }
@@ -219,6 +223,7 @@ impl Action {
             | Self::Msync(_)
             | Self::SyncRange(..)
             | Self::PowerCut(_)
+            | Self::Array(_)
             | Self::Seek { .. } => size,
         }
     }
@@ -277,6 +282,8 @@ pub struct Scenario {
     pub kswapd: Option<Pressure>,
     /// The array that the device is.
     pub array: Option<ArrayKind>,
+    /// Members of it that have failed at the start.
+    pub array_failed: Members,
     /// What is done.
     pub ops: Vec<ScenarioOp>,
     /// What goes wrong.

@@ -5,7 +5,7 @@
 //! places are a third of its size.
 
 use super::fields::{
-    Fields, Problem, RawSize, Span, Switches, boolean, integer, parse, size, string,
+    Fields, Problem, RawSize, Span, Switches, boolean, integer, integers, parse, size, string,
 };
 use toml::Spanned;
 use toml::de::DeTable;
@@ -97,6 +97,8 @@ pub(super) struct RawArray {
     pub(super) layout: Option<Spanned<String>>,
     pub(super) rows: Option<Spanned<i64>>,
     pub(super) rmw_level: Option<Spanned<i64>>,
+    pub(super) consistency: Option<Spanned<String>>,
+    pub(super) failed: Option<Spanned<Vec<Spanned<i64>>>>,
 }
 
 pub(super) struct RawPartition {
@@ -165,6 +167,8 @@ pub(super) struct RawOp {
     pub(super) dontcache: bool,
     pub(super) advice: Option<Spanned<String>>,
     pub(super) ms: Option<Spanned<i64>>,
+    pub(super) member: Option<Spanned<i64>>,
+    pub(super) members: Option<Spanned<Vec<Spanned<i64>>>>,
 }
 
 pub(super) struct RawFault {
@@ -321,7 +325,16 @@ fn queue_of(span: Span, table: &DeTable<'_>) -> Result<RawQueue, Problem> {
 }
 
 fn array_of(span: Span, table: &DeTable<'_>) -> Result<RawArray, Problem> {
-    let known = ["level", "members", "chunk", "layout", "stripe_cache_size", "rmw_level"];
+    let known = [
+        "level",
+        "members",
+        "chunk",
+        "layout",
+        "stripe_cache_size",
+        "rmw_level",
+        "consistency",
+        "failed",
+    ];
     let fields = Fields::new(span, table, &known)?;
     Ok(RawArray {
         level: fields.need("level", string)?,
@@ -330,6 +343,8 @@ fn array_of(span: Span, table: &DeTable<'_>) -> Result<RawArray, Problem> {
         layout: fields.may("layout", string)?,
         rows: fields.may("stripe_cache_size", integer)?,
         rmw_level: fields.may("rmw_level", integer)?,
+        consistency: fields.may("consistency", string)?,
+        failed: fields.may("failed", integers)?,
     })
 }
 
@@ -441,6 +456,8 @@ fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
         "advice",
         "source",
         "source_at",
+        "member",
+        "members",
     ];
     let fields = Fields::new(span, table, &known)?;
     Ok(RawOp {
@@ -463,6 +480,8 @@ fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
         dontcache: fields.may("dontcache", boolean)?.is_some_and(Spanned::into_inner),
         advice: fields.may("advice", string)?,
         ms: fields.may("ms", integer)?,
+        member: fields.may("member", integer)?,
+        members: fields.may("members", integers)?,
     })
 }
 

@@ -136,10 +136,6 @@ impl<S: Sink> Simulation<S> {
         let geometry = scenario.geometry;
         let mut sim = Sim::new(scenario.device);
         *sim.store_mut() = held;
-        if let Some(kind) = scenario.array {
-            let array = Array::new(kind, variant.behaviours.array_thread);
-            sim.set_array(array.expect("checked when it was read"));
-        }
         let mut space = SpaceAllocator::new(DevAddr::new(1 << 30), None);
         for extent in scenario.files.iter().flat_map(|file| file.extents.iter().flatten()) {
             space.skip_to(extent.addr + extent.range.len());
@@ -171,6 +167,12 @@ impl<S: Sink> Simulation<S> {
         }
         if let Some(free) = scenario.free_blocks {
             engine.limit_space(geometry.blocks_bytes(free));
+        }
+        if let Some(kind) = scenario.array {
+            let array = Array::new(kind, variant.behaviours.array_thread);
+            let mut array = array.expect("checked when it was read");
+            array.start_without(scenario.array_failed);
+            sim.set_array(array);
         }
         Self { engine, sim }
     }

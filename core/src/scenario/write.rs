@@ -2,9 +2,10 @@
 
 use super::fault::{FaultKind, ScenarioFault};
 use super::shape::{ADVICE, MODES};
-use super::{Action, FileSystem, Order, Scenario, ScenarioOp, StartFile, Variant};
+use super::{Action, FileSystem, Order, Scenario, ScenarioOp, StartFile, Variant, array};
 use crate::behaviour::{Behaviours, Profile};
 use crate::block::bio::BioOp;
+use crate::device::array::ArrayAct;
 use crate::device::fault::{DeviceOp, Misdeed};
 use crate::device::sim::Timing;
 use crate::fault::{FaultEffect, FaultPoint};
@@ -47,6 +48,9 @@ fn put(scenario: &Scenario, out: &mut String) -> fmt::Result {
     }
     if let Some(queue) = scenario.queue {
         writeln!(out, "\n[queue]\nmax_size = {}", queue.bytes.get())?;
+    }
+    if let Some(kind) = &scenario.array {
+        array::put(kind, scenario.array_failed, out)?;
     }
     for variant in &scenario.variants {
         put_variant(variant, out)?;
@@ -194,8 +198,19 @@ fn put_op(op: &ScenarioOp, scenario: &Scenario, out: &mut String) -> fmt::Result
                 Kept::Nothing => Ok(()),
                 Kept::Everything => writeln!(out, "mode = \"all\""),
                 Kept::Some(seed) => writeln!(out, "mode = \"some\"\nseed = {seed}"),
+                Kept::Members(members) => writeln!(out, "members = {}", array::list(members)),
             }
         }
+        Action::Array(act) => match act {
+            ArrayAct::Fail(member) => {
+                writeln!(out, "do = \"fail_member\"\nmember = {}", member.get())
+            }
+            ArrayAct::Replace(member) => {
+                writeln!(out, "do = \"replace_member\"\nmember = {}", member.get())
+            }
+            ArrayAct::Check => writeln!(out, "do = \"check_array\""),
+            ArrayAct::Repair => writeln!(out, "do = \"repair_array\""),
+        },
         Action::Seek { pos, data } => {
             let name = if data { "seek_data" } else { "seek_hole" };
             writeln!(out, "do = {name:?}\nat = {}", pos.get())

@@ -147,6 +147,9 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                 | DeltaKind::MemberRead
                 | DeltaKind::MemberWritten
                 | DeltaKind::RowDecision
+                | DeltaKind::MemberState
+                | DeltaKind::RowCosts
+                | DeltaKind::RowHeld
                 | DeltaKind::OpHead
                 | DeltaKind::OpPos
                 | DeltaKind::OpLen

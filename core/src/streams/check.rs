@@ -119,7 +119,8 @@ impl<'a, S: Subject> Stream<'a, S> {
             | Action::MmapStore { .. }
             | Action::Truncate(_)
             | Action::Reflink { .. }
-            | Action::PowerCut(_) => true,
+            | Action::PowerCut(_)
+            | Action::Array(_) => true,
             Action::Pread { .. }
             | Action::Fadvise(..)
             | Action::Sleep(_)
@@ -167,6 +168,7 @@ impl<'a, S: Subject> Stream<'a, S> {
             | Action::Fallocate(..)
             | Action::Reflink { .. }
             | Action::PowerCut(_)
+            | Action::Array(_)
             | Action::Sleep(_)
             | Action::Seek { .. } => return Ok(()),
         };

@@ -112,7 +112,7 @@ impl Expectation {
             Action::Truncate(size) => self.truncate(size, fault, outcome)?,
             Action::Fallocate(mode, range) => self.fallocate(mode, range, fault, outcome)?,
             // No stream links files, or loses power.
-            Action::Reflink { .. } | Action::PowerCut(_) => {
+            Action::Reflink { .. } | Action::PowerCut(_) | Action::Array(_) => {
                 self.blind = true;
                 return Ok(());
             }

@@ -91,6 +91,7 @@ fn simpler(step: &Step) -> Vec<Step> {
         | Action::Fallocate(..)
         | Action::Reflink { .. }
         | Action::PowerCut(_)
+        | Action::Array(_)
         | Action::Sleep(_)
         | Action::Seek { .. } => {}
     }

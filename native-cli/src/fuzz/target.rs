@@ -181,6 +181,7 @@ impl Real<'_> {
             | Action::SyncRange(..)
             | Action::Reflink { .. }
             | Action::PowerCut(_)
+            | Action::Array(_)
             | Action::Sleep(_) => Ok(0),
         }
     }
@@ -213,6 +214,7 @@ impl Subject for Real<'_> {
             | Action::SyncRange(..)
             | Action::Reflink { .. }
             | Action::PowerCut(_)
+            | Action::Array(_)
             | Action::Sleep(_) => false,
             Action::Pread { .. }
             | Action::Pwrite { .. }
