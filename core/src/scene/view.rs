@@ -20,19 +20,22 @@ pub enum Lane {
     Requests,
     /// The sector axis.
     Device,
+    /// The disks of an array, stripe by stripe; shown only where there is one.
+    Members,
     /// How often each block was written.
     Tally,
 }
 
 impl Lane {
     /// Every lane, from top to bottom.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::File,
         Self::Cache,
         Self::Mapping,
         Self::Bios,
         Self::Requests,
         Self::Device,
+        Self::Members,
         Self::Tally,
     ];
     /// The name beside the lane.
@@ -44,6 +47,7 @@ impl Lane {
             Self::Bios => "Bios",
             Self::Requests => "Requests",
             Self::Device => "Device",
+            Self::Members => "Members",
             Self::Tally => "Times written",
         }
     }
@@ -56,6 +60,7 @@ impl Lane {
             Self::Bios => "bios",
             Self::Requests => "requests",
             Self::Device => "device",
+            Self::Members => "members",
             Self::Tally => "times",
         }
     }
@@ -159,7 +164,13 @@ impl View {
     /// The lanes that are drawn, from top to bottom: those that are shown and have anything to
     /// show.
     pub(super) fn shown<'a>(&'a self, limits: &'a Limits) -> impl Iterator<Item = Lane> + 'a {
-        let some = |lane: &Lane| *lane != Lane::Requests || limits.request_rows > 0;
+        let some = |lane: &Lane| match lane {
+            Lane::Requests => limits.request_rows > 0,
+            Lane::Members => !limits.stripes.is_empty(),
+            Lane::File | Lane::Cache | Lane::Mapping | Lane::Bios | Lane::Device | Lane::Tally => {
+                true
+            }
+        };
         Lane::ALL.into_iter().filter(|lane| self.lanes.shows(*lane)).filter(some)
     }
     /// What the whole run needs: kept, or found out now.

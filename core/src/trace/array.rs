@@ -79,6 +79,31 @@ impl RowCosts {
     }
 }
 
+/// Who holds the parity of a stripe.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StripeParity {
+    /// P.
+    pub p: MemberId,
+    /// Q, where there is one.
+    pub q: Option<MemberId>,
+}
+
+impl StripeParity {
+    /// As one word, never 0.
+    pub fn pack(self) -> u64 {
+        let q = self.q.map_or(0, |q| u64::from(q.get()) + 1);
+        1 | u64::from(self.p.get()) << 8 | q << 32
+    }
+    /// From a word; none for 0.
+    pub fn unpack(word: u64) -> Option<Self> {
+        if word == 0 {
+            return None;
+        }
+        let q = (word >> 32).checked_sub(1).map(|q| MemberId::new(q as u32));
+        Some(Self { p: MemberId::new((word >> 8) as u32 & 0xff_ffff), q })
+    }
+}
+
 /// How an array is put together, as one word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArrayShape {
@@ -93,6 +118,15 @@ pub struct ArrayShape {
 }
 
 impl ArrayShape {
+    /// The stripe that a sector of a member belongs to; where there are no chunks, the part of 64
+    /// KiB.
+    pub const fn stripe_of(self, at: Sector) -> u64 {
+        at.get() / self.stripe_sectors()
+    }
+    /// Sectors of a stripe on each member.
+    pub const fn stripe_sectors(self) -> u64 {
+        if self.chunk.get() == 0 { 128 } else { self.chunk.get() }
+    }
     /// As one word, never 0.
     pub const fn pack(self) -> u64 {
         self.level as u64
@@ -122,6 +156,7 @@ pub struct ArrayState {
     costs: OrderedMap<u32, u64>,
     held: OrderedMap<u32, u64>,
     members: OrderedMap<u32, u64>,
+    parities: OrderedMap<u32, u64>,
 }
 
 impl ArrayState {
@@ -155,6 +190,11 @@ impl ArrayState {
     pub fn member(&self, member: MemberId) -> MemberState {
         MemberState::from_code(self.members.get(&member.get()).copied().unwrap_or_default())
     }
+    /// Who holds the parity of a stripe, once it is known.
+    pub fn parity(&self, stripe: u64) -> Option<StripeParity> {
+        let stripe = u32::try_from(stripe).ok()?;
+        StripeParity::unpack(self.parities.get(&stripe).copied().unwrap_or_default())
+    }
     /// The words of its own kind, where it has one for each object.
     #[allow(clippy::wildcard_enum_match_arm, reason = "all others are not an array's")]
     fn single(&mut self, kind: DeltaKind) -> &mut OrderedMap<u32, u64> {
@@ -162,6 +202,7 @@ impl ArrayState {
             DeltaKind::RowCosts => &mut self.costs,
             DeltaKind::RowHeld => &mut self.held,
             DeltaKind::MemberState => &mut self.members,
+            DeltaKind::StripeParity => &mut self.parities,
             _ => &mut self.rows,
         }
     }
@@ -176,6 +217,7 @@ impl ArrayState {
             DeltaKind::RowCosts => self.costs.get(&object).copied().unwrap_or_default(),
             DeltaKind::RowHeld => self.held.get(&object).copied().unwrap_or_default(),
             DeltaKind::MemberState => self.members.get(&object).copied().unwrap_or_default(),
+            DeltaKind::StripeParity => self.parities.get(&object).copied().unwrap_or_default(),
             _ => self.rows.get(&object).copied().unwrap_or_default(),
         }
     }
@@ -211,6 +253,7 @@ impl ArrayState {
             (DeltaKind::RowCosts, &self.costs),
             (DeltaKind::RowHeld, &self.held),
             (DeltaKind::MemberState, &self.members),
+            (DeltaKind::StripeParity, &self.parities),
         ] {
             all.extend(words.iter().map(|(object, word)| (kind, object, 0, *word)));
         }

@@ -160,6 +160,9 @@ kinds! {
     RowCosts = 147, "row.costs";
     /// Row of the array: blocks of it that its cache holds; 0 = it is not there.
     RowHeld = 148, "row.held";
+    /// Stripe of the array: who holds its parity: [`super::array::StripeParity`]; 0 = not known
+    /// yet.
+    StripeParity = 149, "stripe.parity";
 }
 
 /// One change of one word of state.

@@ -185,7 +185,8 @@ impl Model {
             | DeltaKind::RowDecision
             | DeltaKind::MemberState
             | DeltaKind::RowCosts
-            | DeltaKind::RowHeld => {
+            | DeltaKind::RowHeld
+            | DeltaKind::StripeParity => {
                 let mut word = self.array.word(delta.kind, delta.object, delta.aux);
                 swap(&mut word, delta)?;
                 self.array.set(delta.kind, delta.object, delta.aux, word);

@@ -4,11 +4,12 @@
 use super::{Array, Disks, ROW};
 use crate::block::bio::BioOp;
 use crate::counters::Counter;
+use crate::device::md::parity::{Parity, Roles};
 use crate::device::md::plain::Stretch;
 use crate::device::md::run::{Event, Role};
 use crate::device::md::stripes::{Note, Tally};
 use crate::engine::Engine;
-use crate::trace::array::{ArrayShape, RowCosts, RowDecision};
+use crate::trace::array::{ArrayShape, RowCosts, RowDecision, StripeParity};
 use crate::trace::delta::DeltaKind;
 use crate::trace::rule::Rule;
 use crate::trace::sink::Sink as _;
@@ -45,7 +46,10 @@ impl Array {
         let mut at = 0;
         while at < events.len() {
             at += match events[at] {
-                Event::Note(note) => notes(engine, note, &events[at..]),
+                Event::Note(note) => {
+                    let parity = bench.stripes.config().parity;
+                    notes(engine, &parity, note, &events[at..])
+                }
                 Event::Io(first) => {
                     let same = |event: &Event| matches!(event, Event::Io(io) if io.op == first.op);
                     let count = events[at..].iter().take_while(|event| same(event)).count();
@@ -89,7 +93,7 @@ impl Array {
 }
 
 /// Steps of decisions alike about rows that follow each other; how many events they are.
-fn notes<E: Env>(engine: &Engine<E>, first: Note, events: &[Event]) -> usize {
+fn notes<E: Env>(engine: &Engine<E>, parity: &Parity, first: Note, events: &[Event]) -> usize {
     let words = |note: Note| match note {
         Note::Full { row } => (row, RowDecision::Full, Rule::RowsFull, [0; 2], (0, 0)),
         Note::Rmw { row, needed, costs } => {
@@ -116,6 +120,9 @@ fn notes<E: Env>(engine: &Engine<E>, first: Note, events: &[Event]) -> usize {
         world.set_array(DeltaKind::RowDecision, number(row), 0, decision.code());
         let word = if decision == RowDecision::Full { 0 } else { packed };
         world.set_array(DeltaKind::RowCosts, number(row), 0, word);
+        let Roles { p, q } = parity.roles(row);
+        let stripe = (row.get() / parity.chunk().get()) as u32;
+        world.set_array(DeltaKind::StripeParity, stripe, 0, StripeParity { p, q }.pack());
         count += 1;
     }
     world.step(rule, [start.get() * SECTOR_SIZE, count, args[0].into(), args[1].into()]);

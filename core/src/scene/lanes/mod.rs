@@ -5,5 +5,6 @@ pub(super) mod cache;
 pub(super) mod device;
 pub(super) mod file;
 pub(super) mod mapping;
+pub(super) mod members;
 pub(super) mod requests;
 pub(super) mod tally;
