@@ -78,6 +78,18 @@ fn a_power_cut_between_data_and_parity_is_a_hole_unless_a_log_closes_it() {
 }
 
 #[test]
+fn the_scenario_of_the_hole_reads_bytes_that_nobody_wrote() {
+    let text = include_str!("../../assets/scenarios/write-hole.toml");
+    for (consistency, right) in [("none", false), ("journal", true), ("ppl", true)] {
+        let text = text.replace("\"none\"", &format!("{consistency:?}"));
+        let scenario = parse_scenario("hole", &text).expect("a good file");
+        let (run, contents) = ran(&scenario);
+        assert!(run.results.iter().all(|result| result.0.is_ok()));
+        assert_eq!(contents.seen[0][4096..8192] == [7; 4096], right, "{consistency}");
+    }
+}
+
+#[test]
 fn a_repair_before_the_member_fails_closes_the_hole_too() {
     let repair = "[[op]]\ndo = \"repair_array\"\n";
     let (run, contents) = ran(&scenario(RAID5, &format!("{CUT}{repair}{FAIL}")));

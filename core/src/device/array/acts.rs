@@ -40,7 +40,7 @@ impl Array {
             Disks::Plain(plain) => plain.fail(member),
         }
     }
-    pub(super) fn say_failed<E: Env>(&self, engine: &Engine<E>, member: MemberId) {
+    pub(super) fn say_failed<E: Env>(engine: &Engine<E>, member: MemberId) {
         let mut world = engine.world();
         let failed = MemberState::Failed.code();
         world.set_array(DeltaKind::MemberState, member.get(), 0, failed);
@@ -53,7 +53,7 @@ impl Array {
         match act {
             ArrayAct::Fail(member) => {
                 self.lose(member);
-                self.say_failed(engine, member);
+                Self::say_failed(engine, member);
             }
             ArrayAct::Replace(member) => self.replace(engine, member),
             ArrayAct::Check => self.check(engine, false),

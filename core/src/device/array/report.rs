@@ -30,7 +30,7 @@ impl Array {
         world.step(Rule::ArrayMade, [u64::from(level), u64::from(members), chunk, 0]);
         drop(world);
         for member in self.failed.iter() {
-            self.say_failed(engine, member);
+            Self::say_failed(engine, member);
         }
     }
     /// Tells the engine what the array did.

@@ -289,8 +289,8 @@ fn rows_json(notes: &[Note]) -> Vec<Value> {
     let mut rows: Vec<(&str, u64, u64, String)> = Vec::new();
     for note in notes {
         let (kind, row, words) = match note {
-            Note::Rmw { row, needed } => ("rmw", row.get(), needed.to_string()),
-            Note::Rcw { row, needed, now, delayed } => {
+            Note::Rmw { row, needed, .. } => ("rmw", row.get(), needed.to_string()),
+            Note::Rcw { row, needed, now, delayed, .. } => {
                 ("rcw", row.get(), format!("{needed} {now} {}", u8::from(*delayed)))
             }
             Note::Full { .. } => continue,
