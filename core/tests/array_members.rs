@@ -172,6 +172,11 @@ const ALL: [(&str, u32, u32); 7] = [
     ("level = \"raid6\"\nmembers = 6\nchunk = \"16k\"\nlayout = \"left-asymmetric\"", 2, 6),
 ];
 
+/// An operation on a member.
+fn act(what: &str, member: u32) -> String {
+    format!("[[op]]\ndo = {what:?}\nmember = {member}\n")
+}
+
 #[test]
 fn every_level_serves_right_bytes_with_as_many_members_lost_as_it_can() {
     let write = |seed: u32| {
@@ -189,17 +194,17 @@ fn every_level_serves_right_bytes_with_as_many_members_lost_as_it_can() {
     for (array, most, members) in ALL {
         let mut ops = write(1);
         for member in 0..most {
-            ops.push_str(&format!("[[op]]\ndo = \"fail_member\"\nmember = {member}\n"));
+            ops += &act("fail_member", member);
         }
         ops.push_str(&write(2));
         for member in 0..most {
-            ops.push_str(&format!("[[op]]\ndo = \"replace_member\"\nmember = {member}\n"));
+            ops += &act("replace_member", member);
         }
         ops.push_str(&write(3));
         ops.push_str("[[op]]\ndo = \"check_array\"\n");
         // Others go than went before.
         for member in most..(2 * most).min(members) {
-            ops.push_str(&format!("[[op]]\ndo = \"fail_member\"\nmember = {member}\n"));
+            ops += &act("fail_member", member);
         }
         let scenario = scenario(array, &ops);
         let (run, contents) = ran(&scenario);
@@ -224,7 +229,7 @@ fn an_array_that_has_lost_too_much_fails_what_it_cannot_serve() {
     ] {
         let mut ops = String::new();
         for member in lost {
-            ops.push_str(&format!("[[op]]\ndo = \"fail_member\"\nmember = {member}\n"));
+            ops += &act("fail_member", member);
         }
         ops.push_str("[[op]]\ndo = \"pread\"\nlen = \"64k\"\n");
         ops.push_str("[[op]]\ndo = \"pwrite\"\nlen = \"64k\"\ndirect = true\n");

@@ -10,3 +10,4 @@ pub mod md;
 pub mod sim;
 pub mod store;
 pub mod volatile;
+pub mod zoned;

@@ -5,6 +5,7 @@ use super::disk::Disk;
 use super::fault::{DeviceFault, Misdeed};
 use super::store::Store;
 use super::volatile::{Choose, Pending, Unsettled, Volatile};
+use super::zoned::Zoned;
 use crate::block::bio::{Bio, BioOp};
 use crate::engine::{Engine, Host};
 use crate::errno::Errno;
@@ -132,6 +133,8 @@ pub struct Sim {
     head: DevAddr,
     /// What is behind the device, if it is an array.
     array: Option<Array>,
+    /// Its zones, if it has any.
+    zoned: Option<Zoned>,
 }
 
 impl Sim {
@@ -154,6 +157,7 @@ impl Sim {
             landed: None,
             head: DevAddr::ZERO,
             array: None,
+            zoned: None,
         }
     }
     /// It is an array, whose members hold from now on what the device does.
@@ -189,6 +193,10 @@ impl Sim {
     /// The array that it is.
     pub const fn array(&self) -> Option<&Array> {
         self.array.as_ref()
+    }
+    /// It has zones.
+    pub fn set_zones(&mut self, zoned: Zoned) {
+        self.zoned = Some(zoned);
     }
     /// Makes it do something wrong.
     pub fn add_fault(&mut self, fault: DeviceFault) {
@@ -332,6 +340,10 @@ impl Sim {
             Some(Misdeed::Waits(others)) => (Ok(()), None, others),
             Some(Misdeed::Dies) => (Err(Errno::Io), Some(Bytes::ZERO), 0),
         };
+        if result.is_ok() && !self.zones_take(engine, &bios) {
+            end(engine, request, &bios, Err(Errno::Io));
+            return;
+        }
         let mut left = reaches.unwrap_or(len);
         let with_data = |bio: Bio| {
             let mut data = Vec::new();
@@ -354,6 +366,18 @@ impl Sim {
             }
         }
         self.push(len, Work::Io { request, bios, result, waits });
+    }
+    /// Whether the zones of the device take these bios; one that they refuse becomes a step.
+    fn zones_take<E: Env>(&mut self, engine: &Engine<E>, bios: &[Bio]) -> bool {
+        let Some(zoned) = &mut self.zoned else { return true };
+        for bio in bios.iter().filter(|bio| bio.head.op == BioOp::Write) {
+            if let Err(pointer) = zoned.write(bio.addr, bio.len) {
+                let args = [u64::from(bio.id.get()), bio.addr.get(), pointer.get(), 0];
+                engine.device_says(Rule::ZoneRefuses, args);
+                return false;
+            }
+        }
+        true
     }
     /// What a fault makes of these bios, which becomes a step.
     fn misdeed<E: Env>(&mut self, engine: &Engine<E>, bios: &[Bio]) -> Option<Misdeed> {

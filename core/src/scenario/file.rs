@@ -15,7 +15,7 @@ use super::tasks::{build_order, build_pressure, build_tasks, task_of};
 use super::{
     Action, MAX_FILE, MAX_HELD, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp, StartFile, Variant,
 };
-use super::{array, queue};
+use super::{array, queue, zoned};
 use crate::behaviour::{Behaviours, Profile};
 use crate::cache::frame_alloc::FramePolicy;
 use crate::device::disk::Disk;
@@ -79,6 +79,11 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
         None => ReadaheadLimits::DEFAULT_WINDOW,
     };
     check_held(raw, geometry, &files, &ops, readahead)?;
+    let zones = raw.zones.as_ref().map(|zones| zoned::build(geometry, zones)).transpose()?;
+    let is_zone = |name: &str| {
+        files.iter().any(|file| file.name == name && matches!(file.fs, super::FileSystem::Zone(_)))
+    };
+    zoned::check_ops(raw, is_zone)?;
     let array = raw.array.as_ref().map(array::build).transpose()?;
     let array_failed = array::failed(raw.array.as_ref())?;
     array::check_ops(array.as_ref(), raw)?;
@@ -92,6 +97,7 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
         variants,
         files,
         device: raw.device.as_ref().map_or(Ok(Timing::Ram), build_device)?,
+        zones,
         queue: raw.queue.as_ref().map(queue::build).transpose()?,
         partition: raw.partition.as_ref().map_or(Ok(Bytes::ZERO), queue::partition)?,
         tasks,

@@ -22,6 +22,7 @@ pub mod size;
 mod start;
 mod tasks;
 pub mod write;
+mod zoned;
 
 use crate::behaviour::{Behaviours, StripeAlignment};
 use crate::block::limits::QueueLimits;
@@ -30,9 +31,11 @@ use crate::cache::frame_alloc::FramePolicy;
 use crate::device::array::{ArrayAct, ArrayKind};
 use crate::device::md::Members;
 use crate::device::sim::Timing;
+use crate::device::zoned::Zones;
 use crate::dirty::DirtyConfig;
 use crate::engine::{ReadFlags, WriteFlags};
 use crate::fs::prealloc::Prealloc;
+use crate::fs::zonefs::Zone;
 use crate::geometry::Geometry;
 use crate::iomap::MapType;
 use crate::ops::advise::Advice;
@@ -76,6 +79,8 @@ pub enum FileSystem {
     Ext2,
     /// Nothing: no device stands behind it.
     Memory,
+    /// A zone of the device, as in zonefs.
+    Zone(Zone),
 }
 
 /// A file at the start.
@@ -270,6 +275,8 @@ pub struct Scenario {
     pub files: Vec<StartFile>,
     /// The device.
     pub device: Timing,
+    /// The zones of the device, if it has any.
+    pub zones: Option<Zones>,
     /// The request queue before it, if there is one.
     pub queue: Option<QueueLimits>,
     /// Where the partition that holds the files begins on the device.

@@ -17,6 +17,7 @@ pub(super) struct Raw {
     pub(super) switches: Switches,
     pub(super) world: Spanned<RawWorld>,
     pub(super) device: Option<RawDevice>,
+    pub(super) zones: Option<RawZones>,
     pub(super) queue: Option<Spanned<RawQueue>>,
     pub(super) partition: Option<RawPartition>,
     pub(super) dirty: Option<RawDirty>,
@@ -49,6 +50,13 @@ pub(super) struct RawWorld {
     pub(super) keep_going: bool,
     pub(super) scattered: bool,
     pub(super) free_blocks: Option<Spanned<i64>>,
+}
+
+/// The zones of the device, which stand in its table.
+pub(super) struct RawZones {
+    pub(super) size: Spanned<RawSize>,
+    pub(super) capacity: Option<Spanned<RawSize>>,
+    pub(super) conventional: Option<Spanned<i64>>,
 }
 
 pub(super) enum RawDevice {
@@ -138,6 +146,7 @@ pub(super) struct RawFile {
     pub(super) extent: Vec<Spanned<RawExtent>>,
     pub(super) shares: Option<Spanned<String>>,
     pub(super) prealloc: Option<Spanned<RawSize>>,
+    pub(super) zone: Option<Spanned<i64>>,
 }
 
 pub(super) struct RawExtent {
@@ -246,7 +255,8 @@ pub(super) fn read(text: &str) -> Result<Raw, Problem> {
         profile: fields.may("profile", string)?,
         switches: fields.switches()?,
         world: Spanned::new(world_span.clone(), world_of(world_span, world)?),
-        device: device.map(|(span, table)| device_of(span, table)).transpose()?,
+        zones: device.as_ref().map_or(Ok(None), |(span, table)| zones_of(span.clone(), table))?,
+        device: device.map_or(Ok(None), |(span, table)| device_of(span, table))?,
         queue: queue
             .map(|(span, table)| Ok(Spanned::new(span.clone(), queue_of(span, table)?)))
             .transpose()?,
@@ -288,27 +298,52 @@ fn world_of(span: Span, table: &DeTable<'_>) -> Result<RawWorld, Problem> {
     })
 }
 
-fn device_of(span: Span, table: &DeTable<'_>) -> Result<RawDevice, Problem> {
+/// What says how zones lie.
+const ZONES: [&str; 3] = ["zone_size", "zone_capacity", "conventional_zones"];
+
+fn zones_of(span: Span, table: &DeTable<'_>) -> Result<Option<RawZones>, Problem> {
+    if !ZONES.iter().any(|name| table.get(*name).is_some()) {
+        return Ok(None);
+    }
+    let known: Vec<&str> = QUEUE.into_iter().chain(DISK).chain(ZONES).collect();
+    let fields = Fields::new(span, table, &known)?;
+    Ok(Some(RawZones {
+        size: fields.need("zone_size", size)?,
+        capacity: fields.may("zone_capacity", size)?,
+        conventional: fields.may("conventional_zones", integer)?,
+    }))
+}
+
+/// What says how long a device takes: one with a queue, and a disk.
+const QUEUE: [&str; 4] = ["depth", "latency_us", "mib_per_second", "flush_us"];
+const DISK: [&str; 6] = ["rpm", "size", "track", "settle_us", "seek_us", "flush_us"];
+
+/// How long the device takes; none where the table speaks of zones only.
+fn device_of(span: Span, table: &DeTable<'_>) -> Result<Option<RawDevice>, Problem> {
+    let zones = ZONES.iter().any(|name| table.get(*name).is_some());
+    if zones && table.keys().all(|key| ZONES.contains(&key.get_ref().as_ref())) {
+        return Ok(None);
+    }
     if table.get("rpm").is_some() {
-        let known = ["rpm", "size", "track", "settle_us", "seek_us", "flush_us"];
+        let known: Vec<&str> = DISK.into_iter().chain(ZONES).collect();
         let fields = Fields::new(span, table, &known)?;
-        return Ok(RawDevice::Disk {
+        return Ok(Some(RawDevice::Disk {
             rpm: fields.need("rpm", integer)?,
             size: fields.need("size", size)?,
             track: fields.need("track", size)?,
             settle_us: fields.need("settle_us", integer)?,
             seek_us: fields.need("seek_us", integer)?,
             flush_us: fields.need("flush_us", integer)?,
-        });
+        }));
     }
-    let known = ["depth", "latency_us", "mib_per_second", "flush_us"];
+    let known: Vec<&str> = QUEUE.into_iter().chain(ZONES).collect();
     let fields = Fields::new(span, table, &known)?;
-    Ok(RawDevice::Queue {
+    Ok(Some(RawDevice::Queue {
         depth: fields.need("depth", integer)?,
         latency_us: fields.need("latency_us", integer)?,
         mib_per_second: fields.need("mib_per_second", integer)?,
         flush_us: fields.need("flush_us", integer)?,
-    })
+    }))
 }
 
 fn queue_of(span: Span, table: &DeTable<'_>) -> Result<RawQueue, Problem> {
@@ -407,7 +442,7 @@ fn variant_of(span: Span, table: &DeTable<'_>) -> Result<RawVariant, Problem> {
 fn file_of(span: Span, table: &DeTable<'_>) -> Result<RawFile, Problem> {
     let known = [
         "name", "size", "device", "memory", "fill", "fs", "path", "sector", "extent", "shares",
-        "prealloc",
+        "prealloc", "zone",
     ];
     let fields = Fields::new(span, table, &known)?;
     Ok(RawFile {
@@ -422,6 +457,7 @@ fn file_of(span: Span, table: &DeTable<'_>) -> Result<RawFile, Problem> {
         extent: fields.list("extent", extent_of)?,
         shares: fields.may("shares", string)?,
         prealloc: fields.may("prealloc", size)?,
+        zone: fields.may("zone", integer)?,
     })
 }
 

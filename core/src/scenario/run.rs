@@ -7,6 +7,7 @@ use crate::counters::Counters;
 use crate::device::array::Array;
 use crate::device::sim::{Sim, peek_bytes};
 use crate::device::store::Store;
+use crate::device::zoned::Zoned;
 use crate::engine::{Engine, Stuck, drive};
 use crate::frames::{BadFrom, HeapFrames, UserDest, UserSource};
 use crate::fs::blockdev::BlockDev;
@@ -168,6 +169,15 @@ impl<S: Sink> Simulation<S> {
         if let Some(free) = scenario.free_blocks {
             engine.limit_space(geometry.blocks_bytes(free));
         }
+        if let Some(zones) = scenario.zones {
+            let mut zoned = Zoned::new(zones);
+            for extent in scenario.files.iter().flat_map(|file| file.extents.iter().flatten()) {
+                if extent.state == crate::iomap::MapType::Mapped {
+                    zoned.hold(extent.addr + scenario.partition, extent.range.len());
+                }
+            }
+            sim.set_zones(zoned);
+        }
         if let Some(kind) = scenario.array {
             let array = Array::new(kind, variant.behaviours.array_thread);
             let mut array = array.expect("checked when it was read");
@@ -248,6 +258,7 @@ fn start_file(
         }
     }
     match file.fs {
+        FileSystem::Zone(zone) => Provider::Zone(zone),
         FileSystem::Extents | FileSystem::Memory => Provider::Extents(fs),
         FileSystem::Ext2 => {
             let first = extents.first().map_or(DevAddr::ZERO, |extent| extent.addr);

@@ -8,6 +8,7 @@ use crate::block::bio::BioOp;
 use crate::device::array::ArrayAct;
 use crate::device::fault::{DeviceOp, Misdeed};
 use crate::device::sim::Timing;
+use crate::device::zoned::Zones;
 use crate::fault::{FaultEffect, FaultPoint};
 use crate::fs::prealloc::Prealloc;
 use crate::iomap::MapType;
@@ -45,6 +46,12 @@ fn put(scenario: &Scenario, out: &mut String) -> fmt::Result {
         writeln!(out, "latency_us = {}", latency.get() / 1000)?;
         writeln!(out, "mib_per_second = {}", per_second.max(1))?;
         writeln!(out, "flush_us = {}", flush.get() / 1000)?;
+    } else if scenario.zones.is_some() {
+        writeln!(out, "\n[device]")?;
+    }
+    if let Some(Zones { size, capacity, conventional }) = scenario.zones {
+        writeln!(out, "zone_size = {}\nzone_capacity = {}", size.get(), capacity.get())?;
+        writeln!(out, "conventional_zones = {conventional}")?;
     }
     if let Some(queue) = scenario.queue {
         writeln!(out, "\n[queue]\nmax_size = {}", queue.bytes.get())?;
@@ -59,7 +66,7 @@ fn put(scenario: &Scenario, out: &mut String) -> fmt::Result {
         let same = |other: &&StartFile| {
             file.shared && other.shared && other.extents == file.extents && !other.extents_empty()
         };
-        put_file(file, scenario.files[..at].iter().find(same), out)?;
+        put_file(file, scenario.files[..at].iter().find(same), scenario.zones, out)?;
     }
     for op in &scenario.ops {
         let file = &scenario.files[op.file.get() as usize];
@@ -103,7 +110,12 @@ impl StartFile {
     }
 }
 
-fn put_file(file: &StartFile, shares: Option<&StartFile>, out: &mut String) -> fmt::Result {
+fn put_file(
+    file: &StartFile,
+    shares: Option<&StartFile>,
+    zones: Option<Zones>,
+    out: &mut String,
+) -> fmt::Result {
     writeln!(out, "\n[[file]]\nname = {:?}", file.name)?;
     match file.prealloc {
         Prealloc::Off => {}
@@ -119,6 +131,11 @@ fn put_file(file: &StartFile, shares: Option<&StartFile>, out: &mut String) -> f
     }
     if file.fill > 0 {
         writeln!(out, "fill = {}", file.fill)?;
+    }
+    if let FileSystem::Zone(zone) = file.fs {
+        let size = zones.map_or(1, |zones| zones.size.get());
+        let nth = zone.whole().addr.map_or(0, |at| at.get() / size);
+        return writeln!(out, "fs = \"zonefs\"\nzone = {nth}");
     }
     let Some(extents) = &file.extents else { return writeln!(out, "device = true") };
     if file.fs == FileSystem::Ext2 {

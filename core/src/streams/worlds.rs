@@ -123,6 +123,7 @@ impl World {
             device,
             partition: Bytes::ZERO,
             array: None,
+            zones: None,
             array_failed: crate::device::md::Members::NONE,
             frames: FramePolicy::Packed,
             dirty: None,

@@ -464,6 +464,8 @@ rules! {
     ParityMended = 357, Op, "ppl_recover", "parity of {1} rows is made right for the data that is there, from the log of partial parities";
     /// The power is back, and nothing says what was under way.
     ArrayUnclean = 358, Op, "raid5_run", "the array was not stopped in good order: parity of any row may not fit its data before all are made anew";
+    /// A write is not where a zone takes one.
+    ZoneRefuses = 360, Function, "device", "the device refuses bio {0} at sector {1s}: its zone takes the next write at sector {2s}, as far as it fits";
     /// An array cannot serve a bio.
     ArrayBioFails = 359, Function, "raid5_make_request", "bio {0} fails with {1e}: more members are lost than the array makes up for";
 }

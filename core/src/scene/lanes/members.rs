@@ -132,10 +132,10 @@ fn column(
         canvas.label(id(run, "mcost", n, 0), style, edges, &place, &texts);
     }
     let mut why = stripe.why();
-    if stripe.held > 0
-        && let Some(first) = why.first().cloned()
-    {
-        why.insert(0, format!("{first}; {} held", plural(stripe.held, "row")));
+    if stripe.held > 0 {
+        let held = plural(stripe.held, "row");
+        let more: Vec<String> = why.iter().map(|words| format!("{words}; {held} held")).collect();
+        why.splice(0..0, more);
     }
     let texts: Vec<&str> = why.iter().map(String::as_str).collect();
     let place = [(x0, foot + px(25), Anchor::Start)];
