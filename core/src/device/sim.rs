@@ -1,10 +1,10 @@
 //! One simulated device as the host of an engine.
 
-use super::array::{Array, ArrayAct};
+use super::array::Array;
 use super::disk::Disk;
 use super::fault::{DeviceFault, Misdeed};
 use super::store::Store;
-use super::volatile::{Choose, Pending, Unsettled, Volatile};
+use super::volatile::{Pending, Unsettled, Volatile};
 use super::zoned::Zoned;
 use crate::block::bio::{Bio, BioOp};
 use crate::engine::{Engine, Host};
@@ -72,51 +72,12 @@ pub(super) enum Work {
     },
 }
 
-/// What a power cut can leave of a device.
-pub enum Remains<'a> {
-    /// Of one that holds its bytes itself.
-    Device {
-        /// What is durable for sure.
-        durable: &'a Store,
-        /// What may be durable or not.
-        unsettled: Unsettled,
-    },
-    /// Of an array, whose members have each their own.
-    Array(&'a Array),
-}
-
-impl Remains<'_> {
-    /// Sectors that can be one thing or another.
-    pub fn sectors(&self) -> usize {
-        match self {
-            Self::Device { unsettled, .. } => unsettled.sectors(),
-            Self::Array(array) => array.unsettled(),
-        }
-    }
-    /// The bytes of the device after one such cut. What had completed when `floor` writes had is
-    /// there in any case.
-    pub fn draw(&self, floor: u64, choose: &mut dyn Choose) -> Store {
-        match self {
-            Self::Device { durable, unsettled } => {
-                let mut medium = (*durable).clone();
-                unsettled.settle(floor, &mut medium, choose);
-                medium
-            }
-            Self::Array(array) => {
-                let mut left = (*array).clone();
-                left.cut(floor, choose);
-                left.flat()
-            }
-        }
-    }
-}
-
 /// A simulated device.
 pub struct Sim {
     /// What it reads: everything that completed.
-    store: Store,
+    pub(super) store: Store,
     /// What a power cut would leave, where somebody wants to know.
-    volatile: Option<Volatile>,
+    pub(super) volatile: Option<Volatile>,
     timing: Timing,
     faults: Vec<DeviceFault>,
     /// Everything fails.
@@ -126,15 +87,15 @@ pub struct Sim {
     submitted: u64,
     pub(super) now: Time,
     /// When each place of the queue is free again.
-    places: Vec<Time>,
+    pub(super) places: Vec<Time>,
     /// Write bios that ended, where somebody asked for them.
     landed: Option<Vec<Landed>>,
     /// Where the head of a disk is.
     head: DevAddr,
     /// What is behind the device, if it is an array.
-    array: Option<Array>,
+    pub(super) array: Option<Array>,
     /// Its zones, if it has any.
-    zoned: Option<Zoned>,
+    pub(super) zoned: Option<Zoned>,
 }
 
 impl Sim {
@@ -160,43 +121,9 @@ impl Sim {
             zoned: None,
         }
     }
-    /// It is an array, whose members hold from now on what the device does.
-    pub fn set_array(&mut self, mut array: Array) {
-        array.load(&self.store);
-        self.array = Some(array);
-    }
-    /// Holds these bytes in place of all that it held.
-    pub fn set_bytes(&mut self, store: Store) {
-        if let Some(array) = &mut self.array {
-            array.load(&store);
-        }
-        self.store = store;
-    }
-    /// Does something to the array that it is; false if it is none.
-    pub fn act<E: Env>(&mut self, engine: &Engine<E>, act: ArrayAct) -> bool {
-        let mark = self.completed() + 1;
-        let Some(array) = &mut self.array else { return false };
-        array.set_mark(mark);
-        array.act(engine, act);
-        if let Some(volatile) = &mut self.volatile {
-            volatile.touch();
-        }
-        true
-    }
-    /// Reads what is on the device; of an array what its members make of it.
-    pub fn read_device(&self, at: DevAddr, to: &mut [u8]) {
-        match &self.array {
-            Some(array) => array.peek(at, to),
-            None => self.store.read(at, to),
-        }
-    }
     /// The array that it is.
     pub const fn array(&self) -> Option<&Array> {
         self.array.as_ref()
-    }
-    /// It has zones.
-    pub fn set_zones(&mut self, zoned: Zoned) {
-        self.zoned = Some(zoned);
     }
     /// Makes it do something wrong.
     pub fn add_fault(&mut self, fault: DeviceFault) {
@@ -222,16 +149,8 @@ impl Sim {
     pub fn power_version(&self) -> u64 {
         self.volatile.as_ref().map_or(0, Volatile::version)
     }
-    /// What a power cut now can leave.
-    pub fn remains(&self) -> Remains<'_> {
-        let Some(array) = &self.array else {
-            let durable = self.volatile.as_ref().map_or(&self.store, |one| &one.durable);
-            return Remains::Device { durable, unsettled: self.unsettled() };
-        };
-        Remains::Array(array)
-    }
     /// What may be durable or not.
-    fn unsettled(&self) -> Unsettled {
+    pub(super) fn unsettled(&self) -> Unsettled {
         let bios = self.running.values().flat_map(|work| match work {
             Work::Io { bios, .. } => bios.as_slice(),
             Work::Flush { .. } => &[],
@@ -243,21 +162,6 @@ impl Sim {
             completed: None,
         });
         self.volatile.as_ref().map_or_else(Unsettled::default, |one| one.unsettled(in_flight))
-    }
-    /// The power goes and comes back. What had completed when `floor` bios had is there in any
-    /// case, nothing is in flight, and an array makes of its members what it can.
-    pub fn power_cut<E: Env>(&mut self, engine: &Engine<E>, floor: u64, choose: &mut dyn Choose) {
-        if let Some(array) = &mut self.array {
-            let found = array.cut(floor, choose);
-            Array::say_assembled(engine, found);
-            self.volatile = Some(Volatile::default());
-        } else {
-            let medium = self.remains().draw(floor, choose);
-            self.volatile = Some(Volatile::new(medium.clone()));
-            self.store = medium;
-        }
-        self.running.clear();
-        self.places.fill(self.now);
     }
     /// Notes from now on which write bios ended, and how.
     pub fn watch(&mut self) {
@@ -367,18 +271,6 @@ impl Sim {
         }
         self.push(len, Work::Io { request, bios, result, waits });
     }
-    /// Whether the zones of the device take these bios; one that they refuse becomes a step.
-    fn zones_take<E: Env>(&mut self, engine: &Engine<E>, bios: &[Bio]) -> bool {
-        let Some(zoned) = &mut self.zoned else { return true };
-        for bio in bios.iter().filter(|bio| bio.head.op == BioOp::Write) {
-            if let Err(pointer) = zoned.write(bio.addr, bio.len) {
-                let args = [u64::from(bio.id.get()), bio.addr.get(), pointer.get(), 0];
-                engine.device_says(Rule::ZoneRefuses, args);
-                return false;
-            }
-        }
-        true
-    }
     /// What a fault makes of these bios, which becomes a step.
     fn misdeed<E: Env>(&mut self, engine: &Engine<E>, bios: &[Bio]) -> Option<Misdeed> {
         if self.dead {
@@ -477,34 +369,16 @@ impl Sim {
         let bios: Vec<Bio> = bios.into_iter().map(|(bio, _)| bio).collect();
         end(engine, request, &bios, result);
     }
-    fn note_completed<E: Env>(&mut self, engine: &Engine<E>, addr: DevAddr, data: &[u8]) {
+    pub(super) fn note_completed<E: Env>(
+        &mut self,
+        engine: &Engine<E>,
+        addr: DevAddr,
+        data: &[u8],
+    ) {
         if let Some(volatile) = &mut self.volatile {
             volatile.complete(addr, data);
             engine.writes_completed(volatile.completed());
         }
-    }
-    /// A bio ends as the array says that it is.
-    fn end_of_array<E: Env>(
-        &mut self,
-        engine: &Engine<E>,
-        bio: &Bio,
-        result: Result<(), Errno>,
-    ) -> Result<(), Errno> {
-        let Some(array) = &mut self.array else { return Ok(()) };
-        let (of_array, data) = array.take_ended(engine, bio);
-        if let Err(errno) = of_array {
-            let args = [u64::from(bio.id.get()), u64::from(errno.number()), 0, 0];
-            engine.device_says(Rule::ArrayBioFails, args);
-        }
-        match bio.head.op {
-            BioOp::Read if result.is_ok() && of_array.is_ok() => {
-                engine.with_frames(|frames| scatter_bytes(frames, bio, &data));
-            }
-            BioOp::Read => {}
-            // What is durable of it the members know.
-            BioOp::Write => self.note_completed(engine, bio.addr, &[]),
-        }
-        of_array
     }
     fn note_landed(&mut self, bios: &[(Bio, Vec<u8>)], result: Result<(), Errno>) {
         let Some(landed) = &mut self.landed else { return };
@@ -611,16 +485,6 @@ fn scatter(frames: &mut impl FrameStore, bio: &Bio, store: &Store) {
     for vec in &bio.vecs {
         store.read(at, frames.bytes_mut(vec.pfn, vec.offset, vec.len));
         at += vec.len;
-    }
-}
-
-fn scatter_bytes(frames: &mut impl FrameStore, bio: &Bio, bytes: &[u8]) {
-    let mut at = 0;
-    for vec in &bio.vecs {
-        let to = frames.bytes_mut(vec.pfn, vec.offset, vec.len);
-        let len = to.len();
-        to.copy_from_slice(&bytes[at..at + len]);
-        at += len;
     }
 }
 

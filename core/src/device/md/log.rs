@@ -1,5 +1,5 @@
-//! What is written before a row is (`r5l_write_stripe`, `ppl_write_stripe`), and what an array makes
-//! of it when the power is back (`r5c_recovery_flush_log`, `ppl_recover`).
+//! What is written before a row is (`r5l_write_stripe`, `ppl_write_stripe`), and what an array
+//! makes of it when the power is back (`r5c_recovery_flush_log`, `ppl_recover`).
 //!
 //! A journal holds the blocks that go to the members, and is played again. A partial parity is what
 //! the blocks that stay add to parity: with it parity is made right for whatever is there of those

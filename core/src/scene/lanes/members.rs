@@ -1,5 +1,6 @@
-//! Members: one cell a chunk, the disks from top to bottom and stripes from left to right, filled by
-//! what was written; what was read for it has dots, and hatch over them where no read was needed.
+//! Members: one cell a chunk, the disks from top to bottom and stripes from left to right, filled
+//! by what was written; what was read for it has dots, and hatch over them where no read was
+//! needed.
 
 use crate::scene::canvas::{Canvas, id};
 use crate::scene::draw::{Anchor, Pattern, Style};

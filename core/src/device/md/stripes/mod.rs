@@ -372,7 +372,8 @@ impl Stripes {
     pub fn lost(&self) -> usize {
         self.members.iter().filter(|member| !member.working).count()
     }
-    /// The same array with an empty cache, and nothing under way; what is known of its members stays.
+    /// The same array with an empty cache and nothing under way; what is known of its members
+    /// stays.
     #[must_use]
     pub fn assembled(&self) -> Self {
         Self { members: self.members.clone(), ..Self::new(self.config) }
