@@ -108,7 +108,9 @@ fn the_members_of_an_array_look_as_kept() {
     let text = include_str!("../../assets/scenarios/stripe-alignment.toml");
     let text = text.replace("size = \"3m\"", "size = \"1536k\"").replace("\"3m\"", "\"1536k\"");
     let mut all = stripes(&text);
-    all.iter_mut().for_each(|timeline| timeline.seek(usize::MAX));
+    for timeline in &mut all {
+        timeline.seek(usize::MAX);
+    }
     let sides = [
         Side { label: "A", name: "each end by itself", timeline: &all[0] },
         Side { label: "B", name: "cut at the stripe", timeline: &all[1] },
