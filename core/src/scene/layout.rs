@@ -13,6 +13,7 @@ use super::view::{Lane, LaneMode, View};
 use super::{Side, lanes};
 use crate::counters::Counter;
 use crate::trace::model::Model;
+use crate::trace::survey::{FileFate, Survey};
 use crate::trace::timeline::Timeline;
 
 /// Between two lanes.
@@ -31,6 +32,8 @@ pub(super) struct Run {
     pub(super) array_before: Option<ArrayView>,
     /// Before the last step; none at the start.
     pub(super) before: Option<Snapshot>,
+    /// What would be left of the file, if that is asked for.
+    pub(super) left: Option<FileFate>,
 }
 
 impl Run {
@@ -46,6 +49,7 @@ impl Run {
             array: array(timeline.model()),
             array_before: before.as_ref().and_then(array),
             before: before.map(|model| Snapshot::of(&model, None, view.file, &limits.spans)),
+            left: view.lanes.shows(Lane::Left).then(|| left(timeline, view)).flatten(),
         }
     }
     /// Every run, in its order.
@@ -62,6 +66,13 @@ fn before(timeline: &Timeline) -> Option<Model> {
         model.apply(&delta.inverse()).ok()?;
     }
     Some(model)
+}
+
+/// What a remount would find of the file; none before it is opened.
+fn left(timeline: &Timeline, view: &View) -> Option<FileFate> {
+    let mut survey = Survey::new(timeline.header().geometry);
+    survey.seek(timeline.recording(), timeline.position()).ok()?;
+    survey.file(view.file)
 }
 
 /// What the run did so far, in numbers.
@@ -183,7 +194,7 @@ impl<'a> Frame<'a> {
     }
     fn plate(&self, canvas: &mut Canvas, lane: Lane, run: usize, center: Fx) {
         let style = if run == 0 { Style::PlateA } else { Style::PlateB };
-        let small = !self.full(lane) || !matches!(lane, Lane::Cache | Lane::Tally);
+        let small = !self.full(lane) || !matches!(lane, Lane::Cache | Lane::Tally | Lane::Left);
         let half = px(if small { 8 } else { 11 });
         let x = px(self.x0 - 9) - half;
         let shape = Shape::Rect {
@@ -233,6 +244,7 @@ impl<'a> Frame<'a> {
                 Lane::Device => lanes::device::draw(self, canvas, y),
                 Lane::Members => lanes::members::draw(self, canvas, y),
                 Lane::Tally => lanes::tally::draw(self, canvas, y),
+                Lane::Left => lanes::left::draw(self, canvas, y),
             };
             y += height + px(GAP);
         }
@@ -241,7 +253,7 @@ impl<'a> Frame<'a> {
     fn name(&self, canvas: &mut Canvas, lane: Lane, y: Fx) {
         let at = (px(self.margin), y);
         // The plates of high rows stand below the name.
-        let high = self.full(lane) && matches!(lane, Lane::Cache | Lane::Tally);
+        let high = self.full(lane) && matches!(lane, Lane::Cache | Lane::Tally | Lane::Left);
         let plate = if self.compares() && !high { 19 } else { 0 };
         let room = px(self.x0 - 9 - plate - self.margin);
         let style = Style::LaneName;

@@ -7,6 +7,7 @@ use super::Side;
 use super::cells::Cell;
 use super::fixed::{grouped, plural, position, size};
 use super::lanes::bios::words;
+use super::lanes::left::{block, stretches};
 use super::layout::Run;
 use super::members::{ArrayView, state_words};
 use super::snapshot::{Snapshot, USES};
@@ -82,7 +83,19 @@ fn lane_rows(lane: Lane, run: &Run) -> Vec<Row> {
         Lane::Device => device(now),
         Lane::Members => run.array.as_ref().map_or_else(Vec::new, members),
         Lane::Tally => tally(now),
+        Lane::Left => left(run),
     }
+}
+
+/// What a remount would find.
+fn left(run: &Run) -> Vec<Row> {
+    let Some(left) = &run.left else { return Vec::new() };
+    let size = row("size".to_owned(), size(left.size.get()));
+    let all = stretches(left, block(run)).into_iter();
+    let rows = all.map(|(start, end, found)| {
+        row(format!("bytes {} to {}", position(start), position(end)), found.words())
+    });
+    [size].into_iter().chain(rows).collect()
 }
 
 /// Disks that do not simply work, then the stripes; neighbours alike as one.

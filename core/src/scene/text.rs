@@ -9,6 +9,7 @@ use super::caption::{evidence, figures};
 use super::cells::{Cargo, Cell};
 use super::fixed::{plural, position, size};
 use super::lanes::bios::words;
+use super::lanes::left::words as left_words;
 use super::lanes::requests::words as request_words;
 use super::layout::Run;
 use super::limits::Limits;
@@ -127,6 +128,7 @@ pub fn render_text(sides: &[Side<'_>], view: &View) -> String {
             Lane::Tally => {
                 page.lane(&runs, "times", |run| vec![grid.row(|at, end| tally(run, at, end))]);
             }
+            Lane::Left => page.lane(&runs, "left", |run| vec![left_words(run)]),
         }
     }
     if view.caption {

@@ -24,11 +24,13 @@ pub enum Lane {
     Members,
     /// How often each block was written.
     Tally,
+    /// What a remount would find if the power went now; shown only where it is asked for.
+    Left,
 }
 
 impl Lane {
     /// Every lane, from top to bottom.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::File,
         Self::Cache,
         Self::Mapping,
@@ -37,6 +39,7 @@ impl Lane {
         Self::Device,
         Self::Members,
         Self::Tally,
+        Self::Left,
     ];
     /// The name beside the lane.
     pub const fn name(self) -> &'static str {
@@ -49,6 +52,7 @@ impl Lane {
             Self::Device => "Device",
             Self::Members => "Members",
             Self::Tally => "Times written",
+            Self::Left => "After remount",
         }
     }
     /// The word in links and options.
@@ -62,6 +66,7 @@ impl Lane {
             Self::Device => "device",
             Self::Members => "members",
             Self::Tally => "times",
+            Self::Left => "left",
         }
     }
     /// The lane with this word.
@@ -83,8 +88,15 @@ pub enum LaneMode {
 }
 
 /// How much of each lane is drawn.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lanes([LaneMode; Lane::ALL.len()]);
+
+impl Default for Lanes {
+    /// Every lane that needs no replay of the run.
+    fn default() -> Self {
+        Self([LaneMode::Full; Lane::ALL.len()]).with(Lane::Left, LaneMode::Hidden)
+    }
+}
 
 impl Lanes {
     /// Only these lanes.
@@ -167,9 +179,13 @@ impl View {
         let some = |lane: &Lane| match lane {
             Lane::Requests => limits.request_rows > 0,
             Lane::Members => !limits.stripes.is_empty(),
-            Lane::File | Lane::Cache | Lane::Mapping | Lane::Bios | Lane::Device | Lane::Tally => {
-                true
-            }
+            Lane::File
+            | Lane::Cache
+            | Lane::Mapping
+            | Lane::Bios
+            | Lane::Device
+            | Lane::Tally
+            | Lane::Left => true,
         };
         Lane::ALL.into_iter().filter(|lane| self.lanes.shows(*lane)).filter(some)
     }
