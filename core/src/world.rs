@@ -16,7 +16,7 @@ use crate::cache::lru::Lru;
 use crate::cache::mapping::Mapping;
 use crate::cache::policy::FolioPolicy;
 use crate::cache::workingset::Shadows;
-use crate::check::invariants::name;
+use crate::check::invariants::{holds_in, name};
 use crate::check::mutant::Mutant;
 use crate::counters::{Counter, Counters};
 use crate::dirty::Dirt;
@@ -369,10 +369,11 @@ impl<E: Env> World<E> {
         self.caller.context = before;
         out
     }
-    /// A numbered invariant (ARCHITECTURE) that must hold at `pos`. A broken one is counted and
-    /// becomes a step; tests and debug builds stop there, unless the host asked to go on.
+    /// A numbered invariant (ARCHITECTURE) that must hold at `pos`, in kernels where it does. A
+    /// broken one is counted and becomes a step; tests and debug builds stop there, unless the host
+    /// asked to go on.
     pub(crate) fn require(&mut self, holds: bool, number: u8, pos: Pos) {
-        if !holds {
+        if !holds && holds_in(number, &self.config.behaviours) {
             self.broken = self.broken.or(Some((number, pos)));
             self.count(Counter::BrokenInvariants, 1);
             self.step(Rule::InvariantBroken, [u64::from(number), pos.get(), 0, 0]);

@@ -21,7 +21,7 @@ use crate::tasks::Hangs;
 use crate::trace::header::{Header, Source};
 use crate::trace::sink::Sink;
 use crate::units::{Bytes, DevAddr, FileId, FileRange, Offset, Pos};
-use crate::world::{Config, Env};
+use crate::world::{Config, Env, World};
 use core::marker::PhantomData;
 
 /// Heap memory and a sink.
@@ -59,6 +59,8 @@ pub struct Run<S> {
     pub sink: S,
     /// Totals.
     pub counters: Counters,
+    /// The invariant that broke first, and where.
+    pub broken: Option<(u8, Pos)>,
     /// The result of every operation.
     pub results: Vec<OpResult>,
     /// Steps of the schedule, from 1, that found nothing to do.
@@ -104,7 +106,8 @@ fn run_and_look<S: Sink, T>(
     let looked = look(&engine, &sim);
     let header = header_of(scenario, variant);
     let counters = engine.counters();
-    Ok((Run { header, sink: engine.into_sink(), counters, results, idle_steps }, looked))
+    let broken = engine.look(World::first_broken);
+    Ok((Run { header, sink: engine.into_sink(), counters, broken, results, idle_steps }, looked))
 }
 
 /// What the trace of a scenario says about its run.

@@ -13,6 +13,7 @@ use super::armed::Armed;
 use super::perform::perform;
 use super::run::Simulation;
 use super::{Action, FileSystem, Scenario, StartFile, Variant};
+use crate::check::invariants::name;
 use crate::device::sim::{Sim, Timing};
 use crate::device::store::Store;
 use crate::device::volatile::{Everything, Nothing};
@@ -359,7 +360,7 @@ impl Watch<'_> {
         }
         let broken = engine.look(crate::world::World::broken_invariants);
         if let Some((number, pos)) = broken.first() {
-            return Err((0, format!("invariant I{number} is broken at {pos}"), None));
+            return Err((0, format!("invariant {} is broken at {pos}", name(*number)), None));
         }
         let taken = engine.look(crate::world::World::space_taken);
         let counted = self.space_of(images);
