@@ -41,6 +41,7 @@ pub const LIBRARY: Library<'_> = Library {
         "stripe-alignment-partition",
         "stripe-stale-offset",
         "sub-page-dirty-tracking",
+        "write-hole",
     ],
 };
 
