@@ -118,8 +118,8 @@ impl Value {
         let unknown = || {
             format!(
                 "`{text}` is no value: expected the letter of a run and `total`, `now` or `op` with \
-                 the name of a counter, or `writing`, `reading`, `bios`, `requests`, `size`, `disk_size`, \
-                 such as `A.now.write_bios`"
+                 the name of a counter, or `writing`, `reading`, `bios`, `requests`, `size`, \
+                 `disk_size`, such as `A.now.write_bios`"
             )
         };
         let (run, what) = text.split_once('.').ok_or_else(unknown)?;
