@@ -53,6 +53,8 @@ pub struct Seen {
     pub len: Sectors,
     /// What the block is to its row.
     pub role: Role,
+    /// Which run of the array's thread sent it: those of one run are in one plug.
+    pub turn: u32,
 }
 
 /// What an array did, in order.
@@ -106,6 +108,7 @@ pub struct Bench {
     told: Tally,
     ended: Vec<Ended>,
     next: u32,
+    turns: u32,
     /// Rows that their member cannot read: member, first sector.
     bad: Vec<(MemberId, Sector)>,
     /// Writes that still reach a disk before the power goes; none: it stays.
@@ -126,6 +129,7 @@ impl Bench {
             told: Tally::default(),
             ended: Vec::new(),
             next: 0,
+            turns: 0,
             bad: Vec::new(),
             power: None,
         }
@@ -205,6 +209,7 @@ impl Bench {
     }
     /// The thread runs, then what it sent ends; whether anything was done.
     fn turn(&mut self) -> bool {
+        self.turns += 1;
         let mut worked = self.stripes.run_thread();
         self.events.extend(self.stripes.take_notes().into_iter().map(Event::Note));
         while let Some(io) = self.stripes.poll_io() {
@@ -340,7 +345,8 @@ impl Bench {
         let sum = &mut sums[role as usize];
         *sum = (sum.0 + 1, sum.1 + io.len.get());
         let MemberIo { member, op, sync, start, len, .. } = *io;
-        self.events.push(Event::Io(Seen { member, op, sync, start, len, role }));
+        let turn = self.turns;
+        self.events.push(Event::Io(Seen { member, op, sync, start, len, role, turn }));
     }
     /// Writes, and waits.
     pub fn write(&mut self, start: Sector, data: Vec<u8>) -> Result<(), Errno> {
