@@ -123,7 +123,11 @@ impl<E: Env> World<E> {
             self.mount(FileId::new(at as u32), images.get(at));
         }
         self.caller = Caller { op: None, context: Context::Task, ..self.caller };
+        let limits = self.forget_dirt();
         self.step(Rule::PowerCut, [dirty as u64, in_flight as u64, lost, 0]);
+        if let Some(limits) = limits {
+            self.limit_dirty(limits);
+        }
     }
     /// Operations, bios and requests are no more.
     fn forget_work(&mut self) {

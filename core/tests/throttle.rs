@@ -2,9 +2,9 @@
 
 mod common;
 
+use common::folding::Folding;
 use common::{Host, TASK, geometry, header};
 use folioscope_core::behaviour::Behaviours;
-use folioscope_core::cache::folio::FolioFlags;
 use folioscope_core::cache::frame_alloc::FramePolicy;
 use folioscope_core::device::sim::{Sim, Timing};
 use folioscope_core::dirty::DirtyConfig;
@@ -21,11 +21,9 @@ use folioscope_core::scenario::run::run_and_read;
 use folioscope_core::scene::plot::{COLUMNS, Kind, Plot, render_svg, render_text};
 use folioscope_core::scene::view::Theme;
 use folioscope_core::stops::{Stop, StopPoint};
-use folioscope_core::trace::delta::Delta;
 use folioscope_core::trace::model::Model;
 use folioscope_core::trace::rule::Rule;
 use folioscope_core::trace::sink::{NoTrace, Sink};
-use folioscope_core::trace::step::Step;
 use folioscope_core::trace::timeline::{Recording, Timeline};
 use folioscope_core::units::{BdiId, Bytes, DevAddr, FileId, Nanos, Pages, Pos, TaskId, Time};
 use folioscope_core::world::Config;
@@ -256,37 +254,9 @@ fn writes_that_need_not_wait_pause_where_others_do() {
     assert!(quick == slow, "the steps differ");
 }
 
-/// Keeps the steps, folds them, and compares with the engine's own state after each.
-struct Folding {
-    recording: Recording,
-    model: Model,
-}
-
-impl Sink for Folding {
-    const ON: bool = true;
-    const MIRROR: bool = true;
-    fn mirror(&mut self, state: &Model) {
-        assert_eq!(self.model.without_tallies(), *state);
-        let pages = |flag: FolioFlags| -> u64 {
-            let has = state.folios().filter(|(_, folio)| folio.flags().has(flag));
-            has.map(|(_, folio)| folio.place().order.pages().get()).sum()
-        };
-        let gauges = state.gauges();
-        assert_eq!(gauges.get(Gauge::Dirty, 0), pages(FolioFlags::DIRTY));
-        assert_eq!(gauges.get(Gauge::Writeback, 0), pages(FolioFlags::WRITEBACK));
-    }
-    fn take(&mut self, step: Step, deltas: &[Delta]) {
-        for delta in deltas {
-            self.model.apply(delta).expect("the trace fits the state it changes");
-        }
-        self.recording.push(step, deltas);
-    }
-}
-
 #[test]
 fn the_counts_are_those_of_the_folios_and_can_be_taken_back() {
-    let model = Model::new(geometry(PAGE, PAGE, 0));
-    let sink = Folding { recording: Recording::default(), model };
+    let sink = Folding::new(geometry(PAGE, PAGE, 0));
     let mut machine = Machine::new(1000, usual(500), sink);
     let file = machine.open();
     machine.run(async |engine| {

@@ -1,15 +1,16 @@
 //! The flusher of a device: a background task that writes dirty files, oldest first, a chunk of
 //! each in turn (`wb_workfn`, `wb_writeback`, `writeback_sb_inodes`).
 //!
-//! It wakes because too much is dirty, or because some of it may be old, and rests while nothing is
-//! dirty. What a `syncfs` asks for is written by the task that asks.
+//! It wakes because too much is dirty, because some of it may be old, or because a `syncfs` asks for
+//! everything, and rests while nothing is dirty.
 
 use super::{Dirt, HZ, tick, ticks};
 use crate::engine::{Cx, Engine};
 use crate::gauges::Gauge;
+use crate::ops::sync::write_files;
 use crate::trace::rule::Rule;
 use crate::trace::step::Context;
-use crate::units::{BdiId, Bytes, FileId, FileRange, Pages, Pos, TaskId, Time};
+use crate::units::{BdiId, Bytes, FileId, FileRange, OpId, Pages, Pos, TaskId, Time};
 use crate::world::{Caller, Env, World};
 use crate::writeback::{self, SyncMode, Walk};
 use std::collections::VecDeque;
@@ -41,6 +42,8 @@ pub(super) struct Queues {
     io: VecDeque<FileId>,
     /// Not finished, for the next round (`b_more_io`).
     more_io: VecDeque<FileId>,
+    /// What operations that sync asked for and wait for, oldest first (`work_list`).
+    syncs: VecDeque<(OpId, SyncMode)>,
     /// Somebody woke it.
     woken: bool,
     /// When it wakes by itself.
@@ -49,6 +52,13 @@ pub(super) struct Queues {
     running: bool,
     /// When it last looked for old data, in ticks.
     last_old: u64,
+}
+
+impl Queues {
+    /// Nothing is taken up, and nothing was looked for before this moment, in ticks.
+    pub(super) fn new(now: u64) -> Self {
+        Self { last_old: now, ..Self::default() }
+    }
 }
 
 /// Why the flusher writes (`enum wb_reason`).
@@ -102,6 +112,11 @@ impl<E: Env> Engine<E> {
         let cx = Cx { engine: self, caller };
         loop {
             cx.wait(|world| world.flusher_wakes(bdi)).await;
+            while let Some((files, mode)) = cx.with(|world| world.next_sync(bdi)) {
+                // An error is kept for who asked.
+                let _told_later = write_files(&cx, &files, mode).await;
+                cx.with(|world| world.end_sync(bdi));
+            }
             for reason in [Reason::Periodic, Reason::Background] {
                 if let Some(work) = cx.with(|world| world.flusher_work(bdi, reason)) {
                     write_back(&cx, bdi, work).await;
@@ -118,6 +133,10 @@ async fn write_back<E: Env>(cx: &Cx<'_, E>, bdi: BdiId, mut work: Work) {
     let plugged = cx.plug();
     let mut queued = false;
     while work.pages > 0 {
+        // A sync must not wait for what never ends.
+        if cx.with(|world| !world.dirt().device(bdi).queues.syncs.is_empty()) {
+            break;
+        }
         if work.reason == Reason::Background && !cx.with(|world| world.over_background(bdi)) {
             break;
         }
@@ -183,11 +202,38 @@ impl<E: Env> World<E> {
         let queues = &mut self.dirt_mut().device_mut(bdi).queues;
         queues.woken |= !queues.running;
     }
+    /// An operation asks every flusher for a sync; false where there is none
+    /// (`writeback_inodes_sb`, `sync_inodes_sb`).
+    pub(crate) fn ask_flushers(&mut self, mode: SyncMode) -> bool {
+        let (true, Some(op)) = (self.dirt.is_some(), self.caller.op) else { return false };
+        for device in &mut self.dirt_mut().devices {
+            device.queues.syncs.push_back((op, mode));
+        }
+        self.step(Rule::SyncAsked, [u64::from(mode == SyncMode::All), 0, 0, 0]);
+        true
+    }
+    /// Whether they have done what the operation asked for (`wb_wait_for_completion`).
+    pub(crate) fn flushers_synced(&self) -> bool {
+        let mine = |one: &(OpId, SyncMode)| Some(one.0) == self.caller.op;
+        let Some(dirt) = &self.dirt else { return true };
+        !dirt.devices.iter().any(|device| device.queues.syncs.iter().any(mine))
+    }
+    /// What a flusher writes for the oldest sync that asks.
+    fn next_sync(&mut self, bdi: BdiId) -> Option<(Vec<FileId>, SyncMode)> {
+        let (_, mode) = *self.dirt().device(bdi).queues.syncs.front()?;
+        let files = self.dirty_files(bdi);
+        let thorough = u64::from(mode == SyncMode::All);
+        self.step(Rule::SyncWriteback, [files.len() as u64, thorough, 0, 0]);
+        Some((files, mode))
+    }
+    fn end_sync(&mut self, bdi: BdiId) {
+        self.dirt_mut().device_mut(bdi).queues.syncs.pop_front();
+    }
     fn flusher_wakes(&mut self, bdi: BdiId) -> Option<()> {
         let now = self.now;
         let queues = &mut self.dirt.as_mut()?.device_mut(bdi).queues;
         let due = queues.wake_at.is_some_and(|at| at <= now);
-        if !due && !queues.woken {
+        if !due && !queues.woken && queues.syncs.is_empty() {
             return None;
         }
         if due {

@@ -128,16 +128,17 @@ pub(crate) struct Dirt {
 }
 
 impl Dirt {
-    fn new(config: DirtyConfig, page: Bytes) -> Self {
+    /// As a kernel starts with it at this moment, in ticks.
+    fn new(config: DirtyConfig, page: Bytes, now: u64) -> Self {
         let limits = Limits::new(&config, page);
         let device = Device {
-            stamp: 0,
+            stamp: now,
             dirtied_stamp: 0,
             written_stamp: 0,
             update_at: None,
             completions: 0,
             exceeded: false,
-            queues: Queues::default(),
+            queues: Queues::new(now),
         };
         Self {
             config,
@@ -149,7 +150,7 @@ impl Dirt {
             cpu_dirtied: 0,
             // One CPU (`writeback_set_ratelimit`).
             cpu_pause_after: (limits.thresh.get() / 32).max(16),
-            limit_stamp: 0,
+            limit_stamp: now,
             period: None,
             completions: 0,
         }
@@ -203,7 +204,7 @@ impl<E: Env> World<E> {
     /// See [`crate::engine::Engine::limit_dirty`].
     pub(crate) fn limit_dirty(&mut self, config: DirtyConfig) {
         let page = self.geometry().page_size();
-        self.dirt = Some(Box::new(Dirt::new(config, page)));
+        self.dirt = Some(Box::new(Dirt::new(config, page, self.now_ticks())));
         let (limits, bdis, first) = {
             let dirt = self.dirt();
             (dirt.limits, dirt.bdis(), dirt.in_pages(FIRST_BANDWIDTH))
@@ -220,6 +221,16 @@ impl<E: Env> World<E> {
         let (background, thresh) = (limits.background.get(), limits.thresh.get());
         let args = [config.available.get(), background, thresh, limits.freerun().get()];
         self.step(Rule::DirtyLimitsSet, args);
+    }
+    /// The power goes: nothing is dirty or being written any more, no rate is known, and no task
+    /// pauses. What the limits were, if there were any: to be set anew.
+    pub(crate) fn forget_dirt(&mut self) -> Option<DirtyConfig> {
+        let dirt = self.dirt.as_ref()?;
+        let (config, kept) = (dirt.config, dirt.gauges.clone());
+        for ((gauge, of), _) in kept.iter() {
+            self.set_gauge(gauge, of, 0);
+        }
+        Some(config)
     }
     fn dirt(&self) -> &Dirt {
         self.dirt.as_ref().expect("asked only where dirty pages are limited")

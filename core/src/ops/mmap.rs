@@ -10,6 +10,7 @@ use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
 use crate::check::mutant::Mutant;
 use crate::counters::Counter;
+use crate::dirty;
 use crate::engine::Cx;
 use crate::errno::Errno;
 use crate::iomap::Intent;
@@ -113,6 +114,9 @@ pub(crate) async fn store<E: Env>(
         }
         if !cx.with(|world| world.file(file).memory_map.writable.contains(&index)) {
             make_writable(cx, file, index).await?;
+            throttle(cx, file, index).await?;
+            // Meanwhile it may have been written back, and protected again.
+            continue;
         }
         cx.with(|world| {
             world.file_mut(file).memory_map.old.remove(&index);
@@ -134,12 +138,19 @@ pub(crate) async fn mkwrite<E: Env>(
         return Err(Errno::Fault);
     }
     make_writable(cx, file, index).await?;
+    throttle(cx, file, index).await?;
     Ok(cx.with(|world| {
         let folio = world.file(file).mapping.find(index);
         folio.map_or(Bytes::ZERO, |folio| {
             world.folio_range(folio).intersect(world.whole(file)).len()
         })
     }))
+}
+
+/// A task that made a page dirty by a fault pauses if too much is (`fault_dirty_shared_page`).
+async fn throttle<E: Env>(cx: &Cx<'_, E>, file: FileId, index: PageIndex) -> Result<(), Errno> {
+    let pos = cx.with(|world| world.geometry().page_pos(index));
+    dirty::balance(cx, file, pos, false).await
 }
 
 /// Follows `iomap_page_mkwrite`.

@@ -95,20 +95,20 @@ pub(crate) async fn sync_range<E: Env>(
     Ok(())
 }
 
-/// Every dirty file, oldest first, as the flusher writes them; then waits for all and flushes once.
+/// Every dirty file, oldest first, by the flusher of its device; then waits for all and flushes
+/// once. Where there is no flusher the task that asks writes as one would (`sync_filesystem`).
 pub(crate) async fn sync_all<E: Env>(cx: &Cx<'_, E>) -> Result<(), Errno> {
     let all = FileRange::between(Pos::ZERO, Pos::new(crate::units::MAX_POS));
     let files = cx.with(|world| world.files_by_dirt());
     let mut result = Ok(());
     let worker = Cx { engine: cx.engine, caller: Caller { context: Context::Worker, ..cx.caller } };
     for mode in [SyncMode::None, SyncMode::All] {
-        // The flusher has a plug over all files (`wb_writeback`); fsync has none.
-        let plugged = worker.plug();
-        for file in &files {
-            let walk = Walk { file: *file, range: all, mode, worker: mode == SyncMode::None };
-            result = result.and(writeback::write_pages(&worker, walk).await);
+        if cx.with(|world| world.ask_flushers(mode)) {
+            // What fails is told below.
+            cx.wait(|world| world.flushers_synced().then_some(())).await;
+        } else {
+            result = result.and(write_files(&worker, &files, mode).await);
         }
-        worker.unplug(plugged);
     }
     let files = cx.with(|world| world.unsettled_files(&files));
     for file in &files {
@@ -120,6 +120,24 @@ pub(crate) async fn sync_all<E: Env>(cx: &Cx<'_, E>) -> Result<(), Errno> {
         result = result.and(cx.with(|world| world.report_error(*file)));
     }
     result.and(flushed)
+}
+
+/// Writes these files one after the other, as a flusher does for a sync: under one plug, which
+/// fsync has not (`wb_writeback`).
+pub(crate) async fn write_files<E: Env>(
+    worker: &Cx<'_, E>,
+    files: &[FileId],
+    mode: SyncMode,
+) -> Result<(), Errno> {
+    let range = FileRange::between(Pos::ZERO, Pos::new(crate::units::MAX_POS));
+    let plugged = worker.plug();
+    let mut result = Ok(());
+    for file in files {
+        let walk = Walk { file: *file, range, mode, worker: mode == SyncMode::None };
+        result = result.and(writeback::write_pages(worker, walk).await);
+    }
+    worker.unplug(plugged);
+    result
 }
 
 /// Waits until nothing of a range is under writeback (`filemap_fdatawait_range`).

@@ -3,6 +3,7 @@
 use super::iter;
 use super::write::unshare_begin;
 use crate::check::mutant::Mutant;
+use crate::dirty;
 use crate::engine::Cx;
 use crate::errno::Errno;
 use crate::iomap::{Intent, MapType, Mapping};
@@ -34,6 +35,7 @@ pub(crate) async fn unshare<E: Env>(
             // None: the mapping is stale.
             let Ok(Some(folio)) = begun else { break };
             at += cx.with(|world| world.dirty_as_it_is(folio, FileRange::between(at, end)));
+            begun = dirty::balance(cx, file, at, false).await.map(|()| None);
         }
         cx.with(|world| world.end_mapping(file, &mapping, rest, at));
         begun?;

@@ -468,6 +468,10 @@ rules! {
     ZoneRefuses = 360, Function, "device", "the device refuses bio {0} at sector {1s}: its zone takes the next write at sector {2s}, as far as it fits";
     /// An array cannot serve a bio.
     ArrayBioFails = 359, Function, "raid5_make_request", "bio {0} fails with {1e}: more members are lost than the array makes up for";
+    /// A sync asks the flushers.
+    SyncAsked = 310, Function, "wb_queue_work", "the flushers are asked to write everything that is dirty, and this task waits for them; they wait for what is being written already: {0}";
+    /// A flusher writes for a sync.
+    SyncWriteback = 311, Function, "wb_writeback", "a sync asks for everything: {0} files are dirty, and the flusher waits for what of them is being written already: {1}";
 }
 
 impl Rule {
