@@ -105,7 +105,7 @@ fn a_task_that_paused_and_a_write_past_the_cache_are_gone() {
     assert!(engine.next_timer().is_some());
     power_cut(&engine, &mut sim, Kept::Nothing);
     assert_eq!(engine.next_timer(), None);
-    let state = engine.look(|world| world.snapshot());
+    let state = engine.look(folioscope_core::world::World::snapshot);
     assert_eq!(state.gauges().get(Gauge::Dirty, 0) + state.gauges().get(Gauge::Writeback, 0), 0);
     assert_eq!(state.gauges().get(Gauge::TaskDirtied, 1), 0);
     assert_eq!(state.files().map(|(_, file)| file.direct()).sum::<u64>(), 0);
