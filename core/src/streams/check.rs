@@ -110,7 +110,10 @@ impl<'a, S: Subject> Stream<'a, S> {
     fn landed(&mut self, all: &[Landed]) -> Result<(), String> {
         for landed in all {
             let file = &mut self.files[landed.file.get() as usize];
-            file.landed(core::iter::once(landed));
+            // Whether the file has what was written past the cache is known at the end only.
+            if !landed.direct {
+                file.landed(core::iter::once(landed));
+            }
             let (failed, data) = (landed.data.is_none(), landed.data.as_deref().unwrap_or(&[]));
             if failed && !landed.direct {
                 file.owed = Owed::Yes;
@@ -189,8 +192,12 @@ impl<'a, S: Subject> Stream<'a, S> {
         }
         self.files[file].take(step, &outcome)?;
         (self.dest, self.pattern) = (dest, pattern);
+        let whole = result.0 == Ok(op.action.touched().len());
+        landed.retain(|landed| match landed.data {
+            Some(_) => landed.direct && whole,
+            None => !landed.direct,
+        });
         if changes {
-            landed.retain(|landed| landed.data.is_none() && !landed.direct);
             for landed in &landed {
                 self.files[landed.file.get() as usize].landed(core::iter::once(landed));
             }

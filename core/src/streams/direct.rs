@@ -67,7 +67,7 @@ impl Expectation {
             if self.abilities.sector_first {
                 return Ok(());
             }
-            return self.perhaps_written(range, outcome.written, outcome);
+            return self.perhaps_written(range, 0, outcome);
         }
         self.expose_tail(range.start().get());
         let owed = self.owed != Owed::No;
@@ -86,8 +86,7 @@ impl Expectation {
                 if done > 0 {
                     self.model.put(range.start().get() as usize, &outcome.written[..done]);
                 }
-                let rest = FileRange::between(range.start() + n, range.end());
-                self.perhaps_written(rest, &outcome.written[done..], outcome)
+                self.perhaps_written(range, done, outcome)
             }
             Err(Errno::Again) if flags.nowait => Ok(()),
             Err(errno)
@@ -99,7 +98,7 @@ impl Expectation {
                     // The error of this write, or the one that is owed.
                     self.owed = Owed::Maybe;
                 }
-                self.perhaps_written(range, outcome.written, outcome)
+                self.perhaps_written(range, 0, outcome)
             }
             result => {
                 Err(format!("the direct write gave {}, expected {}", OpResult(result), len.get()))
@@ -111,20 +110,19 @@ impl Expectation {
     fn expose_tail(&mut self, start: u64) {
         let size = self.size();
         let end = size.next_multiple_of(self.abilities.geometry.page_size().get());
+        // Older kernels zero what is promised there in the cache, and the flush before the write
+        // leaves out what lies behind EOF.
+        self.promises |= start > size;
         if !self.abilities.hides_tail_of_direct && start > size && size < end {
             let (from, to) = self.exposed.unwrap_or((size, end));
             self.exposed = Some((from.min(size), to.max(end)));
             self.blind |= self.tail_stored;
         }
     }
-    /// Bytes that were to be written, and of which nobody says how far they were.
-    fn perhaps_written(
-        &mut self,
-        range: FileRange,
-        written: &[u8],
-        outcome: &Outcome<'_>,
-    ) -> Checked {
-        if range.is_empty() {
+    /// Nobody says how far a write came behind the first `done` bytes.
+    fn perhaps_written(&mut self, range: FileRange, done: usize, outcome: &Outcome<'_>) -> Checked {
+        let rest = &outcome.written[done..];
+        if rest.is_empty() {
             return Ok(());
         }
         let size = outcome.size.get();
@@ -132,7 +130,7 @@ impl Expectation {
             return Err(format!("a write that did not end well gave the file {size} bytes"));
         }
         self.model.resize(size as usize);
-        self.model.perhaps_copied(range.start().get() as usize, written);
+        self.model.perhaps_copied(range.start().get() as usize + done, rest);
         let blocks = self.abilities.geometry.block_range(range);
         let (start, end) = (blocks.start().get() as usize, blocks.end().get() as usize);
         self.model.unknown_on_device(start, end);

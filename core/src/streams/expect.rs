@@ -16,6 +16,7 @@ use crate::scenario::Action;
 use crate::units::{Bytes, FileRange, Pos};
 
 /// What the file can do.
+#[allow(clippy::struct_excessive_bools, reason = "each is an ability of its own")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Abilities {
     /// Sizes.
@@ -168,11 +169,7 @@ impl Expectation {
     pub fn landed<'a>(&mut self, all: impl Iterator<Item = &'a Landed>) {
         for landed in all {
             let (start, end) = (landed.range.start().get(), landed.range.end().get());
-            let data = landed.data.as_deref();
-            // Who writes past the cache learns of errors itself.
-            if data.is_some() || !landed.direct {
-                self.model.landed(start as usize, end as usize, data);
-            }
+            self.model.landed(start as usize, end as usize, landed.data.as_deref());
         }
     }
     pub(super) fn size(&self) -> u64 {

@@ -94,10 +94,7 @@ impl Generator {
         let file = self.file();
         let size = sizes[file.get() as usize].get();
         let what = self.choose();
-        let action = match what {
-            What::Link => self.link(size, sizes),
-            what => self.action(what, size),
-        };
+        let action = self.action(what, size, sizes);
         if !action.touched().is_empty() {
             self.last = action.touched().end().get();
         }
@@ -125,7 +122,7 @@ impl Generator {
         }
         What::Read
     }
-    fn action(&mut self, what: What, size: u64) -> Action {
+    fn action(&mut self, what: What, size: u64, sizes: &[Pos]) -> Action {
         match what {
             What::Read => {
                 let start = self.place(size);
@@ -134,7 +131,7 @@ impl Generator {
                 let range = between(start, start + self.length());
                 let direct = self.random.one_in(8);
                 if direct {
-                    let flags = ReadFlags { direct, nowait, ..ReadFlags::default() };
+                    let flags = ReadFlags { nowait, direct, ..ReadFlags::default() };
                     return Action::Pread { range: self.aligned(range), flags };
                 }
                 let flags = ReadFlags { dontcache, nowait, ..ReadFlags::default() };
@@ -187,7 +184,8 @@ impl Generator {
                 };
                 Action::Fadvise(self.anywhere(size), advice)
             }
-            What::Link | What::Seek => {
+            What::Link => self.link(size, sizes),
+            What::Seek => {
                 Action::Seek { pos: Pos::new(self.place(size)), data: self.random.one_in(2) }
             }
         }

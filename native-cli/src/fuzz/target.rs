@@ -59,6 +59,7 @@ const MODES: [(FallocMode, FallocateFlags, &str); 8] = [
 ];
 
 /// What the file system of a folder can do.
+#[allow(clippy::struct_excessive_bools, reason = "each is an ability of its own")]
 #[derive(Clone, Debug)]
 struct Able {
     block: u64,
