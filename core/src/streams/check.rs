@@ -125,7 +125,10 @@ impl<'a, S: Subject> Stream<'a, S> {
                 let other = other.get() as usize;
                 let model = &mut self.files[other].model;
                 // Before 6.6 what is uptodate is written, too: unchanged.
-                if !self.lost_copy && model.stores_other(at, data) {
+                if !model.stores_other(at, data) {
+                    continue;
+                }
+                if !self.lost_copy {
                     return Err(format!("bytes of file {other} at {at:#x} were overwritten"));
                 }
                 model.overwritten(at, data);

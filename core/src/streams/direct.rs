@@ -171,6 +171,7 @@ impl Expectation {
             Err(errno) if fault.allows(errno) => return Ok(()),
             _ => exact(outcome.result, Ok(len))?,
         }
+        self.promises |= self.size() < to + len;
         let part = (from as usize, len as usize);
         self.model.link(to as usize, &source.model, part, blocks as usize);
         Ok(())

@@ -156,6 +156,8 @@ impl Expectation {
             Action::Seek { pos, data } => self.seek(pos, data, outcome.result)?,
         }
         let (size, want) = (outcome.size.get(), self.model.len() as u64);
+        // Preallocation behind the old EOF may lie inside the file now.
+        self.promises |= before < want;
         if before != want && !direct {
             self.tail_stored = false;
         }

@@ -1,8 +1,8 @@
 //! Streams on real files of this kernel: the same operations as system calls, the same checks.
 //!
 //! Left out, and said so: mappings and their syncs (they would need memory that the kernel changes
-//! behind our back), `sync_file_range`, reclaim, every mode of `fallocate` that the file system does
-//! not know, and direct I/O and cloning where there is none.
+//! behind our back), `sync_file_range`, reclaim, every mode of `fallocate` that the file system
+//! does not know, and direct I/O and cloning where there is none.
 
 use super::FuzzArgs;
 use super::report::{progress_bar, report};
