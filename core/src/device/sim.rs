@@ -50,6 +50,12 @@ pub struct Landed {
     pub range: FileRange,
     /// The bytes; none if it failed, and what was on the device is there still.
     pub data: Option<Vec<u8>>,
+    /// It came from the application's memory, past the cache.
+    pub direct: bool,
+    /// It was to be the new copy of shared blocks.
+    pub copy: bool,
+    /// Other places that had these blocks when it ended, each with where its bytes begin in it.
+    pub also: Vec<(FileId, FileRange, Bytes)>,
 }
 
 pub(super) enum Work {
@@ -365,7 +371,7 @@ impl Sim {
                 }
             }
         }
-        self.note_landed(&bios, result);
+        self.note_landed(engine, &bios, result);
         let bios: Vec<Bio> = bios.into_iter().map(|(bio, _)| bio).collect();
         end(engine, request, &bios, result);
     }
@@ -380,11 +386,22 @@ impl Sim {
             engine.writes_completed(volatile.completed());
         }
     }
-    fn note_landed(&mut self, bios: &[(Bio, Vec<u8>)], result: Result<(), Errno>) {
+    fn note_landed<E: Env>(
+        &mut self,
+        engine: &Engine<E>,
+        bios: &[(Bio, Vec<u8>)],
+        result: Result<(), Errno>,
+    ) {
         let Some(landed) = &mut self.landed else { return };
         for (bio, data) in bios.iter().filter(|(bio, _)| bio.head.op == BioOp::Write) {
-            let data = result.is_ok().then(|| data.clone());
-            landed.push(Landed { file: bio.head.file, range: bio.file_range(), data });
+            landed.push(Landed {
+                file: bio.head.file,
+                range: bio.file_range(),
+                data: result.is_ok().then(|| data.clone()),
+                direct: bio.head.direct,
+                copy: bio.head.shared,
+                also: if result.is_ok() { other_places(engine, bio) } else { Vec::new() },
+            });
         }
     }
     fn push(&mut self, len: Bytes, work: Work) {
@@ -470,6 +487,24 @@ fn end<E: Env>(
         Some(id) => engine.handle_request_end(id, result),
         None => bios.iter().for_each(|bio| engine.handle_bio_end(bio.id, result)),
     }
+}
+
+/// The places of files that have the blocks of a bio, but for the one that it writes.
+fn other_places<E: Env>(engine: &Engine<E>, bio: &Bio) -> Vec<(FileId, FileRange, Bytes)> {
+    engine.look(|world| {
+        let addr = DevAddr::ZERO + bio.addr.since(DevAddr::ZERO + world.partition());
+        let mut all = Vec::new();
+        for file in (0..world.files.len() as u32).map(FileId::new) {
+            for map in world.file(file).provider.extents(world.geometry()) {
+                let Some(range) = map.range_at(addr, bio.len) else { continue };
+                let own = file == bio.head.file && !range.intersect(bio.file_range()).is_empty();
+                if let Some(at) = map.addr_of(range.start()).filter(|_| !own) {
+                    all.push((file, range, at.since(addr)));
+                }
+            }
+        }
+        all
+    })
 }
 
 fn gather(frames: &impl FrameStore, bio: &Bio) -> Vec<u8> {
