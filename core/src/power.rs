@@ -5,8 +5,9 @@ use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
 use crate::cache::lru::Lru;
 use crate::cache::mapping::Mapping;
+use crate::device::md::Members;
 use crate::device::sim::Sim;
-use crate::device::volatile::{Choose, Everything, Nothing};
+use crate::device::volatile::{Choose, Everything, Nothing, OnlyThese};
 use crate::engine::Engine;
 use crate::frames::FrameStore as _;
 use crate::ops::mmap::MemoryMap;
@@ -29,6 +30,8 @@ pub enum Kept {
     Everything,
     /// Some records and sectors, by this number.
     Some(u64),
+    /// Of an array everything that was sent to these members; no record.
+    Members(Members),
 }
 
 /// Chooses at random what a sector holds. How much is kept, and whether writes are torn, differs
@@ -66,11 +69,9 @@ impl Choose for Sectors {
 
 /// Cuts the power, and mounts again. Operations that were under way are to be dropped before.
 pub fn power_cut<E: Env>(engine: &Engine<E>, sim: &mut Sim, kept: Kept) {
-    let unsettled = sim.unsettled();
     let all = engine.look(|world| world.journal().log().len());
-    let mut medium = sim.medium().clone();
     let records = match kept {
-        Kept::Nothing => 0,
+        Kept::Nothing | Kept::Members(_) => 0,
         Kept::Everything => all,
         Kept::Some(seed) => Random::new(seed).below(all as u64 + 1) as usize,
     };
@@ -78,14 +79,14 @@ pub fn power_cut<E: Env>(engine: &Engine<E>, sim: &mut Sim, kept: Kept) {
         world.journal().log()[..records].iter().map(|commit| commit.after).max().unwrap_or(0)
     });
     match kept {
-        Kept::Nothing => unsettled.settle(floor, &mut medium, &mut Nothing),
-        Kept::Everything => unsettled.settle(floor, &mut medium, &mut Everything),
+        Kept::Nothing => sim.power_cut(engine, floor, &mut Nothing),
+        Kept::Everything => sim.power_cut(engine, floor, &mut Everything),
         Kept::Some(seed) => {
             let mut random = Random::new(!seed);
-            unsettled.settle(floor, &mut medium, &mut Sectors::new(&mut random));
+            sim.power_cut(engine, floor, &mut Sectors::new(&mut random));
         }
+        Kept::Members(members) => sim.power_cut(engine, 0, &mut OnlyThese::new(members)),
     }
-    sim.power_cut(medium);
     engine.power_cut(records);
 }
 

@@ -16,7 +16,7 @@ use crate::cache::lru::Lru;
 use crate::cache::mapping::Mapping;
 use crate::cache::policy::FolioPolicy;
 use crate::cache::workingset::Shadows;
-use crate::check::invariants::name;
+use crate::check::invariants::{holds_in, name};
 use crate::check::mutant::Mutant;
 use crate::counters::{Counter, Counters};
 use crate::dirty::Dirt;
@@ -369,10 +369,11 @@ impl<E: Env> World<E> {
         self.caller.context = before;
         out
     }
-    /// A numbered invariant (ARCHITECTURE) that must hold at `pos`. A broken one is counted and
-    /// becomes a step; tests and debug builds stop there, unless the host asked to go on.
+    /// A numbered invariant (ARCHITECTURE) that must hold at `pos`, in kernels where it does. A
+    /// broken one is counted and becomes a step; tests and debug builds stop there, unless the host
+    /// asked to go on.
     pub(crate) fn require(&mut self, holds: bool, number: u8, pos: Pos) {
-        if !holds {
+        if !holds && holds_in(number, &self.config.behaviours) {
             self.broken = self.broken.or(Some((number, pos)));
             self.count(Counter::BrokenInvariants, 1);
             self.step(Rule::InvariantBroken, [u64::from(number), pos.get(), 0, 0]);
@@ -384,21 +385,6 @@ impl<E: Env> World<E> {
         let old = self.counters.get(counter);
         *self.counters.slot(counter.code()).expect("a counter of ours") = old + n;
         self.note(DeltaKind::Counter, counter.code(), 0, old, old + n);
-    }
-    /// Sets a word of the array behind the device. Without a trace nobody keeps it.
-    pub(crate) fn set_array(&mut self, kind: DeltaKind, object: u32, aux: u32, word: u64) {
-        if E::Sink::ON {
-            let old = self.array.word(kind, object, aux);
-            self.array.set(kind, object, aux, word);
-            self.note(kind, object, aux, old, word);
-        }
-    }
-    /// Counts one more of a word of the array.
-    pub(crate) fn add_array(&mut self, kind: DeltaKind, object: u32, aux: u32) {
-        if E::Sink::ON {
-            let word = self.array.word(kind, object, aux) + 1;
-            self.set_array(kind, object, aux, word);
-        }
     }
     pub(crate) fn set_size(&mut self, id: FileId, size: Pos) {
         let old = core::mem::replace(&mut self.file_mut(id).size, size);

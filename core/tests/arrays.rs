@@ -1,4 +1,4 @@
-//! Arrays with parity under random writes, while members fail and are rebuilt: every byte is where
+//! Arrays under random writes, while members fail and are rebuilt: every byte is where
 //! the layout's own table says, P and Q are what this file computes, and reads give what a plain
 //! array of bytes holds.
 //!
@@ -6,9 +6,12 @@
 //! cannot hide itself.
 
 use folioscope_core::block::bio::BioOp;
+use folioscope_core::device::md::mirrors::{Copies, Mirrors};
 use folioscope_core::device::md::parity::{Parity, ParityLayout, ParityLevel};
+use folioscope_core::device::md::plain::{Map, Plain};
 use folioscope_core::device::md::run::{Bench, Token};
 use folioscope_core::device::md::stripes::{Consistency, Pass, RmwLevel, StripeConfig};
+use folioscope_core::device::md::zones::{ZoneOrder, Zones};
 use folioscope_core::scenario::random::Random;
 use folioscope_core::units::{Bytes, DevAddr, MemberId, Sector, Sectors};
 use std::time::Instant;
@@ -337,4 +340,102 @@ fn a_million_writes_survive_failures_and_rebuilds() {
     });
     println!("{ARRAYS} arrays in {:.1} s: {done:?}", start.elapsed().as_secs_f64());
     assert!(done.writes >= 1_000_000, "{done:?}");
+}
+
+/// An array without parity of a kind that a number chooses, and the members that it can lose.
+fn plain_of(seed: u64) -> (Plain, u64, u32) {
+    const CHUNKS: u64 = 12;
+    let mut random = Random::new(!seed);
+    let members = 2 + random.below(5) as u32;
+    let chunk = Sectors::new(ROW << random.below(3));
+    let member = Sectors::new(chunk.get() * CHUNKS);
+    let copies = |near, far, offset| Copies { near, far, offset };
+    let ten = |members: u32, copies: Copies| {
+        let mirrors = Mirrors::new(members, chunk, copies, member).expect("a good array");
+        (Map::Copies(mirrors, chunk), mirrors.size().get(), members, copies.count() - 1)
+    };
+    let (map, size, members, spare) = match seed % 6 {
+        0 => {
+            let sizes: Vec<Sectors> =
+                (0..members).map(|nth| member + Sectors::new(u64::from(nth) * 40)).collect();
+            let zones = Zones::new(chunk, &sizes, ZoneOrder::Alternate).expect("a good array");
+            let size = zones.size().get();
+            (Map::Chunks(zones, chunk), size, members, 0)
+        }
+        1 => {
+            let mirrors = Mirrors::all(members, member).expect("a good array");
+            (Map::Copies(mirrors, member), mirrors.size().get(), members, members - 1)
+        }
+        2 => ten(members, copies(2, 1, false)),
+        3 => ten(members, copies(1, 2, false)),
+        4 => ten(members, copies(1, 2, true)),
+        _ => ten(members.max(3), copies(3, 1, false)),
+    };
+    (Plain::new(map, members), size, spare)
+}
+
+/// RAID0, RAID1, RAID10: writes, reads, failures and rebuilds; the writes.
+fn torture_plain(seed: u64, steps: u64) -> u64 {
+    let (mut array, size, spare) = plain_of(seed);
+    let members = array.members();
+    let mut random = Random::new(seed);
+    let mut model = vec![0; (size * 512) as usize];
+    let (mut lost, mut writes): (Vec<u32>, u64) = (Vec::new(), 0);
+    for _ in 0..steps {
+        let start = random.below(size);
+        let len = 1 + random.below((size - start).min(40));
+        let place = (start * 512) as usize..((start + len) * 512) as usize;
+        match random.below(100) {
+            0..80 => {
+                let salt = random.bits();
+                for (at, byte) in model[place.clone()].iter_mut().enumerate() {
+                    *byte = (at % 251) as u8 ^ salt as u8;
+                }
+                let (result, _) = array.write(Sector::new(start), &model[place]);
+                assert_eq!(result, Ok(()));
+                writes += 1;
+            }
+            80..94 => {
+                let (result, read, _) = array.read(Sector::new(start), Sectors::new(len));
+                assert!(result == Ok(()) && read == model[place], "seed {seed}");
+            }
+            94..97 if (lost.len() as u32) < spare => {
+                let member = random.below(u64::from(members)) as u32;
+                if !lost.contains(&member) {
+                    array.fail(MemberId::new(member));
+                    lost.push(member);
+                }
+            }
+            _ => {
+                for member in lost.drain(..) {
+                    array.replace(MemberId::new(member));
+                }
+                array.rebuild((0..size.div_ceil(ROW)).map(|row| Sector::new(row * ROW)));
+            }
+        }
+    }
+    let (result, read, _) = array.read(Sector::ZERO, Sectors::new(size));
+    assert!(result == Ok(()) && read == model, "seed {seed}");
+    for member in lost {
+        array.replace(MemberId::new(member));
+    }
+    let rows = || (0..size.div_ceil(ROW)).map(|row| Sector::new(row * ROW));
+    array.rebuild(rows());
+    assert_eq!(array.check(rows(), false).0, 0, "seed {seed}: copies differ");
+    writes
+}
+
+#[test]
+fn copies_and_chunks_survive_failures_and_rebuilds() {
+    let writes: u64 = (0..60).map(|seed| torture_plain(seed, 100)).sum();
+    assert!(writes > 4_000);
+}
+
+#[test]
+#[ignore = "a million writes: run with --release -- --ignored"]
+fn a_million_writes_to_copies_and_chunks_survive() {
+    let start = Instant::now();
+    let writes: u64 = (0..1_300).map(|seed| torture_plain(seed, 1000)).sum();
+    println!("{writes} writes in {:.1} s", start.elapsed().as_secs_f64());
+    assert!(writes >= 1_000_000);
 }

@@ -114,7 +114,7 @@ fn a_degraded_read_reads_every_other_block_of_its_row() {
         bench.write(Sector::ZERO, vec![5; (size.get() * 512) as usize]).expect("ok");
         let parity = bench.stripes.config().parity;
         // The rows are forgotten.
-        bench.power_on();
+        bench.assemble();
         for index in &lost {
             bench.fail(parity.data_member(Sector::ZERO, *index));
         }
@@ -154,7 +154,7 @@ fn in_two_parts(k: u64, cached: bool) -> u64 {
     let mut bench = Bench::new(array(ParityLevel::Raid6, 8, ROW, 2), Token::Sleep);
     bench.write(Sector::ZERO, vec![1; (k * 4096) as usize]).expect("ok");
     if !cached {
-        bench.power_on();
+        bench.assemble();
     }
     bench.write(Sector::new(k * ROW), vec![2; ((6 - k) * 4096) as usize]).expect("ok");
     bench.take_sums().sectors() / ROW

@@ -122,7 +122,7 @@ fn bad_files_are_told_where_and_what() {
         ("repeat = 23", "repeat = 0", "repeat is 0: expected 1 to 1000000"),
         ("then = \"fdatasync\"", "then = \"sleep\"", "`sleep` cannot follow: expected fsync"),
         ("byte = 2", "byte = 256", "byte is 256: expected 0 to 255"),
-        ("fill = 1", "fs = \"ext3\"", "no file system `ext3`: expected extents or ext2"),
+        ("fill = 1", "fs = \"ext3\"", "no file system `ext3`: expected extents, ext2 or zonefs"),
         ("fill = 1", "fs = \"ext2\"\ndevice = true", "has no file system: leave out `fs`"),
         ("fill = 1", "device = true\nsector = 8", "`sector` is for a file that is laid out"),
         (

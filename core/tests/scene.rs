@@ -4,8 +4,8 @@ use folioscope_core::block::bio::{BioOp, BioState};
 use folioscope_core::scenario::file::parse_scenario;
 use folioscope_core::scenario::run::run;
 use folioscope_core::scene::limits::Limits;
-use folioscope_core::scene::view::View;
-use folioscope_core::scene::{Side, render, svg, text};
+use folioscope_core::scene::view::{Lane, LaneMode, Lanes, View};
+use folioscope_core::scene::{Side, render, svg, table, text};
 use folioscope_core::trace::model::BioRecord;
 use folioscope_core::trace::timeline::{Recording, Timeline};
 use folioscope_core::trace::wire;
@@ -92,4 +92,67 @@ fn fingerprint(bytes: &[u8]) -> String {
     let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325, step);
     format!("{} bytes, {hash:016x}\n", bytes.len())
+}
+
+fn stripes(text: &str) -> Vec<Timeline> {
+    let scenario = parse_scenario("stripes", text).expect("a good file");
+    let each = scenario.variants.iter().take(2).map(|variant| {
+        let run = run(&scenario, variant, Recording::default()).expect("nothing hangs");
+        Timeline::new(run.header, run.sink).expect("a trace fits itself")
+    });
+    each.collect()
+}
+
+#[test]
+fn the_members_of_an_array_look_as_kept() {
+    let text = include_str!("../../assets/scenarios/stripe-alignment.toml");
+    let text = text.replace("size = \"3m\"", "size = \"1536k\"").replace("\"3m\"", "\"1536k\"");
+    let mut all = stripes(&text);
+    for timeline in &mut all {
+        timeline.seek(usize::MAX);
+    }
+    let sides = [
+        Side { label: "A", name: "each end by itself", timeline: &all[0] },
+        Side { label: "B", name: "cut at the stripe", timeline: &all[1] },
+    ];
+    let view = View { lanes: Lanes::only(&[Lane::Members]), ..View::default() };
+    golden("members.svg", &svg::render_svg(&render(&sides, &view)));
+    golden("members.txt", &text::render_text(&sides, &view));
+    let words: Vec<String> = table::rows(&sides, &view)
+        .iter()
+        .flat_map(|table| &table.rows)
+        .map(|row| format!("{}: {}", row.what, row.state))
+        .collect();
+    assert_eq!(
+        words[1],
+        "stripe 2: 10 chunks written, 2 read; anew: 2 reads, from what changes 6; 16 rows in the \
+         cache; in the end all of it is written, so that no read was needed"
+    );
+    let strip = Lanes::only(&[]).with(Lane::Members, LaneMode::Strip);
+    let small = View { width: 360, lanes: strip, ..View::default() };
+    assert!(render(&sides, &small).marks.iter().any(|mark| mark.id.part == "mbar"));
+}
+
+#[test]
+fn every_step_of_a_degraded_array_can_be_drawn_at_one_height() {
+    let mut all = stripes(include_str!("../../assets/scenarios/write-hole.toml"));
+    let timeline = &mut all[0];
+    let limits = {
+        let side = [Side { label: "A", name: "run", timeline }];
+        Limits::of(&side, FileId::new(0), None)
+    };
+    for width in [360, 1040] {
+        let view = View { width, limits: Some(limits.clone()), caption: false, ..View::default() };
+        let mut heights = Vec::new();
+        for at in 0..=timeline.len() {
+            timeline.seek(at);
+            let side = [Side { label: "A", name: "run", timeline }];
+            heights.push(render(&side, &view).height);
+            for line in text::render_text(&side, &view).lines() {
+                assert!(line.chars().count() <= text::COLUMNS, "at step {at}: {line:?}");
+            }
+        }
+        heights.dedup();
+        assert_eq!(heights.len(), 1);
+    }
 }

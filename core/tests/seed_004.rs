@@ -254,9 +254,9 @@ fn a_read_that_nobody_waits_for_ends_twice() {
     let once = vec![end("softirq", 1)];
     assert_eq!(ends(read_ahead(16, ReadPending::FolioSize)), (once.clone(), vec![]));
     // A hole behind the boundary: whoever fills the folio thinks that it is in no bio, and ends its
-    // read while the first part is still on its way.
+    // read while the first part is still on its way. (I8 is asked since 6.19 only.)
     let twice = vec![end("task", 0), end("softirq", 1)];
-    assert_eq!(ends(read_ahead(12, ReadPending::Additive)), (twice, vec![8, 35]));
+    assert_eq!(ends(read_ahead(12, ReadPending::Additive)), (twice, vec![35]));
     assert_eq!(ends(read_ahead(12, ReadPending::FolioSize)), (once, vec![]));
 }
 

@@ -53,7 +53,8 @@ pub(crate) struct RenderArgs {
     /// Draw gauges over the whole run instead of one moment: dirty, rates, pauses
     #[arg(long, value_name = "PLOT", value_parser = plot_kind, conflicts_with_all = ["step", "lanes"])]
     plot: Option<Kind>,
-    /// Lanes to show: file, cache, mapping, bios, device, times; all if not given
+    /// Lanes to show: file, cache, mapping, bios, requests, device, members, times, left; all but
+    /// `left`, what a remount would find, if not given
     #[arg(long, value_name = "LANE,…", value_delimiter = ',', value_parser = lane)]
     lanes: Vec<Lane>,
     /// Colours of an SVG: light, dark or auto

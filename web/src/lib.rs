@@ -1,9 +1,10 @@
 //! The page: runs of `folioscope-core` in the browser, drawn with yew.
 //!
 //! `assets/page` holds the shell that loads this module and calls [`start`]. Traces are shown here;
-//! the engine that makes them is a module of its own (`web/engine`) and answers messages. What is shown and
-//! where one stands (`session`, `lesson`, `open`, `stage`, `strip`, `keys`) knows no browser and is
-//! tested natively; `app` holds the state of the page, `parts` its looks, `browser` the rest.
+//! the engine that makes them is a module of its own (`web/engine`) and answers messages. What is
+//! shown and where one stands (`session`, `lesson`, `open`, `stage`, `strip`, `keys`) knows no
+//! browser and is tested natively; `app` holds the state of the page, `parts` its looks, `engine`
+//! the way to the engine, `browser` the rest.
 #![forbid(unsafe_code)]
 
 mod app;

@@ -91,14 +91,20 @@ impl<E: Env> World<E> {
             return;
         }
         let request = self.new_request(bio, part, limits);
-        let task = self.caller.task;
+        let (task, order) = (self.caller.task, self.behaviours().plug_order);
         let Some(plug) = self.queue.plug_of(task) else {
             let way = usize::from(bio.head.op == BioOp::Write);
             self.queue.sent_at[way] = bio.addr;
             return self.issue(request);
         };
-        let (held, last) = (plug.held.len(), plug.held.last().copied());
-        let long = last.is_some_and(|last| self.queue.requests[&last].len >= LONG_REQUEST);
+        let held = plug.held.len();
+        // The head of the list: the last one while it was a stack.
+        let head = match order {
+            PlugOrder::Lifo => plug.held.last(),
+            PlugOrder::Fifo => plug.held.first(),
+        };
+        let head = head.copied();
+        let long = head.is_some_and(|head| self.queue.requests[&head].len >= LONG_REQUEST);
         if held >= MAX_PLUGGED || long {
             self.flush_plug(Rule::UnpluggedFull);
         }

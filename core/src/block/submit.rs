@@ -8,6 +8,7 @@ use crate::behaviour::ReadPending;
 use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
 use crate::cache::mapping::Tag;
+use crate::check::mutant::Mutant;
 use crate::counters::Counter;
 use crate::errno::Errno;
 use crate::trace::delta::DeltaKind;
@@ -307,7 +308,11 @@ impl<E: Env> World<E> {
                         ReadPending::Segments => Bytes::new(1),
                         ReadPending::Additive | ReadPending::FolioSize => seg.len,
                     };
-                    self.read_bytes_done(seg.folio, done);
+                    if result.is_err() && self.mutant(Mutant::FailedReadStaysPending) {
+                        self.end_folio_read(seg.folio);
+                    } else {
+                        self.read_bytes_done(seg.folio, done);
+                    }
                 }
             }
             Purpose::Ioend => {

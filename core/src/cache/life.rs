@@ -5,6 +5,7 @@ use super::ifs::{Half, Ifs};
 use super::mapping::Tag;
 use crate::behaviour::BufferFolios;
 use crate::buffer::Driver;
+use crate::check::mutant::Mutant;
 use crate::counters::Counter;
 use crate::errno::Errno;
 use crate::fault::{FaultEffect, FaultPoint};
@@ -213,7 +214,9 @@ impl<E: Env> World<E> {
             None => (len >= self.folio_size(id) || self.folio_blocks(id) == 1, false),
         };
         // While a read is pending its end decides (I4).
-        if all && !pending {
+        let early = pending && self.mutant(Mutant::UptodateDuringRead);
+        if all && (!pending || early) && !self.mutant(Mutant::ForgetsTheFolio) {
+            self.require(!pending, 4, self.folio_pos(id));
             self.raise(id, FolioFlags::UPTODATE);
         }
     }

@@ -3,6 +3,7 @@
 //! They claim order and counts, not seconds.
 
 pub mod array;
+pub mod behind;
 pub mod disk;
 pub mod fault;
 mod flights;
@@ -11,3 +12,4 @@ mod service;
 pub mod sim;
 pub mod store;
 pub mod volatile;
+pub mod zoned;

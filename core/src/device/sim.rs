@@ -6,6 +6,7 @@ use super::fault::{DeviceFault, Misdeed};
 use super::service::Service;
 use super::store::Store;
 use super::volatile::{Pending, Unsettled, Volatile};
+use super::zoned::Zoned;
 use crate::block::bio::{Bio, BioOp};
 use crate::engine::{Engine, Host};
 use crate::errno::Errno;
@@ -50,6 +51,12 @@ pub struct Landed {
     pub range: FileRange,
     /// The bytes; none if it failed, and what was on the device is there still.
     pub data: Option<Vec<u8>>,
+    /// It came from the application's memory, past the cache.
+    pub direct: bool,
+    /// It was to be the new copy of shared blocks.
+    pub copy: bool,
+    /// Other places that had these blocks when it ended, each with where its bytes begin in it.
+    pub also: Vec<(FileId, FileRange, Bytes)>,
 }
 
 pub(super) enum Work {
@@ -75,11 +82,11 @@ pub(super) enum Work {
 /// A simulated device.
 pub struct Sim {
     /// What it reads: everything that completed.
-    store: Store,
+    pub(super) store: Store,
     /// What a power cut would leave, where somebody wants to know.
-    volatile: Option<Volatile>,
+    pub(super) volatile: Option<Volatile>,
     /// How long things take; several where it is several devices.
-    services: Vec<Service>,
+    pub(super) services: Vec<Service>,
     faults: Vec<DeviceFault>,
     /// Everything fails.
     dead: bool,
@@ -90,7 +97,9 @@ pub struct Sim {
     /// Write bios that ended, where somebody asked for them.
     landed: Option<Vec<Landed>>,
     /// What is behind the device, if it is an array.
-    array: Option<Array>,
+    pub(super) array: Option<Array>,
+    /// Its zones, if it has any.
+    pub(super) zoned: Option<Zoned>,
 }
 
 impl Sim {
@@ -107,16 +116,13 @@ impl Sim {
             now: Time::ZERO,
             landed: None,
             array: None,
+            zoned: None,
         }
     }
     /// There is one more device, which serves the files that are said to be on it
     /// ([`Engine::set_bdi`]) beside the others. A flush is one of all.
     pub fn add_device(&mut self, timing: Timing) {
         self.services.push(Service::new(timing));
-    }
-    /// It is an array.
-    pub fn set_array(&mut self, array: Array) {
-        self.array = Some(array);
     }
     /// The array that it is.
     pub const fn array(&self) -> Option<&Array> {
@@ -133,6 +139,9 @@ impl Sim {
     }
     /// From now on it keeps apart what is durable: what it holds now is.
     pub fn track_power(&mut self) {
+        if let Some(array) = &mut self.array {
+            array.track_power();
+        }
         self.volatile = Some(Volatile::new(self.store.clone()));
     }
     /// How many writes have completed; 0 where nobody wants to cut the power.
@@ -143,12 +152,8 @@ impl Sim {
     pub fn power_version(&self) -> u64 {
         self.volatile.as_ref().map_or(0, Volatile::version)
     }
-    /// What is durable for sure.
-    pub fn medium(&self) -> &Store {
-        self.volatile.as_ref().map_or(&self.store, |volatile| &volatile.durable)
-    }
     /// What may be durable or not.
-    pub fn unsettled(&self) -> Unsettled {
+    pub(super) fn unsettled(&self) -> Unsettled {
         let bios = self.running.values().flat_map(|work| match work {
             Work::Io { bios, .. } => bios.as_slice(),
             Work::Flush { .. } => &[],
@@ -160,13 +165,6 @@ impl Sim {
             completed: None,
         });
         self.volatile.as_ref().map_or_else(Unsettled::default, |one| one.unsettled(in_flight))
-    }
-    /// The power goes: this is what the medium holds, nothing is in flight.
-    pub fn power_cut(&mut self, medium: Store) {
-        self.volatile = Some(Volatile::new(medium.clone()));
-        self.store = medium;
-        self.running.clear();
-        self.services.iter_mut().for_each(|service| service.clear(self.now));
     }
     /// Notes from now on which write bios ended, and how.
     pub fn watch(&mut self) {
@@ -200,7 +198,7 @@ impl Sim {
                 if let (MapType::Mapped, Some(addr)) = (map.kind, map.addr)
                     && start < end
                 {
-                    self.store.read(addr + world.partition(), &mut out[start..end]);
+                    self.read_device(addr + world.partition(), &mut out[start..end]);
                 }
             }
             put_inline(
@@ -224,6 +222,10 @@ impl Sim {
             Some(Misdeed::Waits(others)) => (Ok(()), None, others),
             Some(Misdeed::Dies) => (Err(Errno::Io), Some(Bytes::ZERO), 0),
         };
+        if result.is_ok() && !self.zones_take(engine, &bios) {
+            end(engine, request, &bios, Err(Errno::Io));
+            return;
+        }
         let mut left = reaches.unwrap_or(len);
         let with_data = |bio: Bio| {
             let mut data = Vec::new();
@@ -235,8 +237,13 @@ impl Sim {
             (bio, data)
         };
         let bios: Vec<(Bio, Vec<u8>)> = bios.into_iter().map(with_data).collect();
-        if let Some(array) = self.array.as_mut().filter(|_| result.is_ok()) {
-            for (bio, data) in &bios {
+        let mark = self.completed() + 1;
+        if let Some(array) = &mut self.array {
+            array.set_mark(mark);
+            let reaches = |bio: &Bio, data: &[u8]| {
+                result.is_ok() || bio.head.op == BioOp::Write && !data.is_empty()
+            };
+            for (bio, data) in bios.iter().filter(|(bio, data)| reaches(bio, data)) {
                 array.submit(engine, bio, data);
             }
         }
@@ -319,9 +326,14 @@ impl Sim {
         engine: &Engine<E>,
         request: Option<RequestId>,
         bios: Vec<(Bio, Vec<u8>)>,
-        result: Result<(), Errno>,
+        mut result: Result<(), Errno>,
     ) {
         for (bio, data) in &bios {
+            if self.array.is_some() {
+                let of_array = self.end_of_array(engine, bio, result);
+                result = result.and(of_array);
+                continue;
+            }
             match bio.head.op {
                 BioOp::Read if result.is_ok() => {
                     engine.with_frames(|frames| scatter(frames, bio, &self.store));
@@ -329,22 +341,41 @@ impl Sim {
                 BioOp::Read => {}
                 BioOp::Write => {
                     self.store.write(bio.addr, data);
-                    if let Some(volatile) = &mut self.volatile {
-                        volatile.complete(bio.addr, data);
-                        engine.writes_completed(volatile.completed());
-                    }
+                    self.note_completed(engine, bio.addr, data);
                 }
             }
         }
-        self.note_landed(&bios, result);
+        self.note_landed(engine, &bios, result);
         let bios: Vec<Bio> = bios.into_iter().map(|(bio, _)| bio).collect();
         end(engine, request, &bios, result);
     }
-    fn note_landed(&mut self, bios: &[(Bio, Vec<u8>)], result: Result<(), Errno>) {
+    pub(super) fn note_completed<E: Env>(
+        &mut self,
+        engine: &Engine<E>,
+        addr: DevAddr,
+        data: &[u8],
+    ) {
+        if let Some(volatile) = &mut self.volatile {
+            volatile.complete(addr, data);
+            engine.writes_completed(volatile.completed());
+        }
+    }
+    fn note_landed<E: Env>(
+        &mut self,
+        engine: &Engine<E>,
+        bios: &[(Bio, Vec<u8>)],
+        result: Result<(), Errno>,
+    ) {
         let Some(landed) = &mut self.landed else { return };
         for (bio, data) in bios.iter().filter(|(bio, _)| bio.head.op == BioOp::Write) {
-            let data = result.is_ok().then(|| data.clone());
-            landed.push(Landed { file: bio.head.file, range: bio.file_range(), data });
+            landed.push(Landed {
+                file: bio.head.file,
+                range: bio.file_range(),
+                data: result.is_ok().then(|| data.clone()),
+                direct: bio.head.direct,
+                copy: bio.head.shared,
+                also: if result.is_ok() { other_places(engine, bio) } else { Vec::new() },
+            });
         }
     }
     /// When bios end that are sent now and follow each other.
@@ -385,8 +416,14 @@ impl<E: Env> Host<E> for Sim {
         }
     }
     fn wait(&mut self, engine: &Engine<E>) -> bool {
+        let mark = self.completed() + 1;
         if let Some(array) = &mut self.array {
-            array.settle(engine);
+            array.set_mark(mark);
+            if array.settle(engine)
+                && let Some(volatile) = &mut self.volatile
+            {
+                volatile.touch();
+            }
         }
         let next = self.next_at().map(|(end, _)| end);
         if let Some(timer) = engine.next_timer()
@@ -414,6 +451,9 @@ impl Sim {
             Work::Flush { id, mark, result, lies } => {
                 if let Some(volatile) = self.volatile.as_mut().filter(|_| result.is_ok() && !lies) {
                     volatile.flush(mark);
+                    if let Some(array) = &mut self.array {
+                        array.flush(mark);
+                    }
                 }
                 engine.handle_flush_end(id, result);
             }
@@ -432,6 +472,24 @@ fn end<E: Env>(
         Some(id) => engine.handle_request_end(id, result),
         None => bios.iter().for_each(|bio| engine.handle_bio_end(bio.id, result)),
     }
+}
+
+/// The places of files that have the blocks of a bio, but for the one that it writes.
+fn other_places<E: Env>(engine: &Engine<E>, bio: &Bio) -> Vec<(FileId, FileRange, Bytes)> {
+    engine.look(|world| {
+        let addr = DevAddr::ZERO + bio.addr.since(DevAddr::ZERO + world.partition());
+        let mut all = Vec::new();
+        for file in (0..world.files.len() as u32).map(FileId::new) {
+            for map in world.file(file).provider.extents(world.geometry()) {
+                let Some(range) = map.range_at(addr, bio.len) else { continue };
+                let own = file == bio.head.file && !range.intersect(bio.file_range()).is_empty();
+                if let Some(at) = map.addr_of(range.start()).filter(|_| !own) {
+                    all.push((file, range, at.since(addr)));
+                }
+            }
+        }
+        all
+    })
 }
 
 fn gather(frames: &impl FrameStore, bio: &Bio) -> Vec<u8> {
@@ -473,7 +531,7 @@ pub fn peek_bytes<E: Env>(engine: &Engine<E>, sim: &Sim, file: FileId) -> Vec<u8
             if !world.peek_cached(file, at, part) {
                 let map = provider.peek(at, end);
                 if let (MapType::Mapped, Some(addr)) = (map.kind, map.addr_of(at)) {
-                    sim.store.read(addr + world.partition(), part);
+                    sim.read_device(addr + world.partition(), part);
                 }
             }
             at = end;

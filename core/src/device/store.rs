@@ -47,6 +47,10 @@ impl Store {
             done += len;
         }
     }
+    /// Where something was written, in stretches of 4 KiB with their bytes.
+    pub fn chunks(&self) -> impl Iterator<Item = (DevAddr, &[u8])> {
+        self.chunks.iter().map(|(at, bytes)| (DevAddr::new(at * CHUNK), &**bytes))
+    }
     /// `len` bytes from `at`.
     pub fn bytes(&self, at: DevAddr, len: Bytes) -> Vec<u8> {
         let mut out = vec![0; len.get() as usize];

@@ -5,9 +5,10 @@
 //! versions that had completed or were in flight, or none: caches write back in any order, and a
 //! sector is the unit that is written whole.
 
+use super::md::Members;
 use super::store::Store;
 use crate::ordered::OrderedMap;
-use crate::units::{Bytes, DevAddr};
+use crate::units::{Bytes, DevAddr, MemberId};
 
 /// The unit that a device writes whole.
 const SECTOR: u64 = 512;
@@ -49,6 +50,11 @@ impl Volatile {
         self.version += 1;
         let completed = Some(self.completed);
         self.cached.push(Pending { addr, data: data.to_vec(), completed });
+    }
+    /// A write completed that the bio of this number and later ones need.
+    pub(super) fn complete_for(&mut self, mark: u64, addr: DevAddr, data: &[u8]) {
+        self.version += 1;
+        self.cached.push(Pending { addr, data: data.to_vec(), completed: Some(mark) });
     }
     /// What was in flight changed.
     pub(super) const fn touch(&mut self) {
@@ -95,6 +101,8 @@ pub trait Choose {
     /// A number below `n`, which is 2 or more. `write` is the write that the newest version belongs
     /// to, so that whole writes can be kept or lost.
     fn choose(&mut self, n: usize, write: usize) -> usize;
+    /// What follows is of this disk, where there are several.
+    fn device(&mut self, _nth: usize) {}
 }
 
 /// Nothing that was not durable is on the medium.
@@ -114,6 +122,30 @@ pub struct Everything;
 impl Choose for Everything {
     fn choose(&mut self, n: usize, _write: usize) -> usize {
         n - 1
+    }
+}
+
+/// Everything that was sent to these members of an array is on their media, and of the others
+/// nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct OnlyThese {
+    members: Members,
+    now: MemberId,
+}
+
+impl OnlyThese {
+    /// These.
+    pub const fn new(members: Members) -> Self {
+        Self { members, now: MemberId::new(0) }
+    }
+}
+
+impl Choose for OnlyThese {
+    fn choose(&mut self, n: usize, _write: usize) -> usize {
+        if self.members.has(self.now) { n - 1 } else { 0 }
+    }
+    fn device(&mut self, nth: usize) {
+        self.now = MemberId::new(nth as u32);
     }
 }
 
@@ -139,7 +171,7 @@ impl Unsettled {
     }
     /// Puts what is kept onto a medium that holds what is durable. What had completed when `floor`
     /// writes had is there in any case: the device was flushed for a record that is.
-    pub fn settle(&self, floor: u64, medium: &mut Store, choose: &mut impl Choose) {
+    pub fn settle(&self, floor: u64, medium: &mut Store, choose: &mut dyn Choose) {
         let below = |part: &Part| self.writes[part.write].completed.is_some_and(|at| at <= floor);
         for parts in self.sectors.values() {
             for part in parts.iter().filter(|part| below(part)) {

@@ -224,24 +224,17 @@ impl Extents {
         let inline = self.inline.as_ref().map(|inline| inline.begin(range, Intent::Read, end, 0));
         inline.unwrap_or_else(|| self.map.lookup(pos, end))
     }
-    /// What is promised behind the block of EOF becomes unwritten before it is zeroed: it reads as
-    /// zero then (`xfs_buffered_write_iomap_begin`).
-    pub fn settle_behind_eof(
-        &mut self,
-        range: FileRange,
-        size: Pos,
-        space: &mut SpaceAllocator,
-    ) -> Result<(), Errno> {
+    /// What is promised behind the block of EOF becomes unwritten before it is zeroed, all of the
+    /// reservation: it reads as zero then (`xfs_bmapi_convert_delalloc`).
+    pub fn settle_behind_eof(&mut self, range: FileRange, size: Pos, space: &mut SpaceAllocator) {
         let start = range.start();
         let found = self.map.lookup(start, range.end());
         let covered = |cow: &CowFork| cow.for_writeback(start, range.end()).is_ok();
         let behind = start >= self.geometry.round_up_block(size);
         if behind && found.kind == MapType::Delalloc && !self.cow.as_deref().is_some_and(covered) {
-            let part = self.geometry.block_range(range).intersect(found.range);
-            let addr = space.allocate(part.len())?;
-            self.map.set(part, MapType::Unwritten, Some(addr));
+            let addr = space.allocate_promised(found.range.len());
+            self.map.set(found.range, MapType::Unwritten, Some(addr));
         }
-        Ok(())
     }
     /// A mapping that covers the start of `range`; a write over a hole, or over shared blocks,
     /// reserves space (`xfs_buffered_write_iomap_begin`). The file has `size` bytes.

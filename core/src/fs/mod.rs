@@ -151,7 +151,7 @@ impl Provider {
             }
             Self::Extents(fs) => {
                 if intent == Intent::Zero {
-                    fs.settle_behind_eof(range, size, space)?;
+                    fs.settle_behind_eof(range, size, space);
                 }
                 space::begin_within(fs, range, intent, size, space.left())
             }
@@ -368,9 +368,9 @@ impl Provider {
     /// and what was shared of it.
     pub fn free(&mut self, range: FileRange, eof: bool) -> (bool, GivenUp) {
         match self {
-            Self::BlockDev(_) | Self::Memory | Self::Indirect(_) | Self::Zone(_) => {
-                (false, GivenUp::new())
-            }
+            Self::BlockDev(_) | Self::Memory | Self::Zone(_) => (false, GivenUp::new()),
+            // Its arrays stay: the next write there finds them.
+            Self::Indirect(fs) => (fs.map_mut().clear(range), GivenUp::new()),
             Self::Extents(fs) => fs.free(range, eof),
             Self::Scripted(fs) => (fs.map_mut().clear(range), GivenUp::new()),
         }

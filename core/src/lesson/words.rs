@@ -4,6 +4,7 @@
 //! {A.total.device_bytes_written}   a counter over the whole run
 //! {A.now.write_bios}               up to here
 //! {A.op.device_bytes_read}         since the operation began
+//! {A.size} {A.disk_size}            of the first file, in bytes
 //! {A.writing} {A.reading}          bytes of the bios that there are now
 //! {A.bios} {A.requests}            how many
 //! {A.writing / B.writing}          how many times as much
@@ -13,8 +14,9 @@
 
 use crate::block::bio::BioOp;
 use crate::counters::{Counter, Counters};
-use crate::scene::fixed::{grouped, size, times};
+use crate::scene::fixed::{grouped, plural, size, times};
 use crate::trace::model::Model;
+use crate::units::FileId;
 
 /// The letters of the runs.
 const RUNS: [&str; 2] = ["A", "B"];
@@ -56,6 +58,8 @@ enum What {
     Reading,
     Bios,
     Requests,
+    Size,
+    DiskSize,
 }
 
 impl Words {
@@ -114,8 +118,8 @@ impl Value {
         let unknown = || {
             format!(
                 "`{text}` is no value: expected the letter of a run and `total`, `now` or `op` with \
-                 the name of a counter, or `writing`, `reading`, `bios`, `requests`, such as \
-                 `A.now.write_bios`"
+                 the name of a counter, or `writing`, `reading`, `bios`, `requests`, `size`, \
+                 `disk_size`, such as `A.now.write_bios`"
             )
         };
         let (run, what) = text.split_once('.').ok_or_else(unknown)?;
@@ -132,6 +136,8 @@ impl Value {
             None if what == "reading" => What::Reading,
             None if what == "bios" => What::Bios,
             None if what == "requests" => What::Requests,
+            None if what == "size" => What::Size,
+            None if what == "disk_size" => What::DiskSize,
             _ => return Err(unknown()),
         };
         Ok(Self { run, what })
@@ -144,6 +150,7 @@ impl Value {
             }
             What::Writing | What::Reading => true,
             What::Bios | What::Requests => false,
+            What::Size | What::DiskSize => return plural(number, "byte"),
         };
         if in_bytes { size(number) } else { grouped(number) }
     }
@@ -164,6 +171,8 @@ impl What {
             Self::Reading => bytes(BioOp::Read),
             Self::Bios => model.bios().count() as u64,
             Self::Requests => model.requests().count() as u64,
+            Self::Size => model.file(FileId::new(0)).map_or(0, |file| file.size().get()),
+            Self::DiskSize => model.file(FileId::new(0)).map_or(0, |file| file.disk_size().get()),
         }
     }
 }

@@ -95,6 +95,11 @@ impl<E: Env> World<E> {
     fn note_lock(&mut self, file: FileId, lock: Lock, owner: Owner, words: (u64, u64)) {
         self.note(kind_of(lock), file.get(), owner, words.0, words.1);
     }
+    /// Whether the operation that works now has a lock exclusively.
+    pub(crate) fn has_alone(&self, file: FileId, lock: Lock) -> bool {
+        let of = self.file(file).locks[lock as usize].use_of(self.owner());
+        of.is_some_and(|of| of.mode == Mode::Exclusive && of.ticket.is_none())
+    }
     /// The operation that works now takes a lock if it need not wait for it.
     #[inline]
     pub(crate) fn take_lock(&mut self, file: FileId, lock: Lock, mode: Mode) -> bool {

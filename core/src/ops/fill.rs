@@ -223,6 +223,9 @@ impl<E: Env> World<E> {
         let end = stop.min(self.folio_range(folio).end());
         self.require(self.has(folio, FolioFlags::LOCKED), 34, from);
         self.ensure_state(folio);
+        if self.mutant(Mutant::PendsBeforeSubmitting) {
+            self.set_read_pending(folio, self.folio_size(folio));
+        }
         fill.begun = true;
         if mapping.source().kind == MapType::Inline {
             self.fill_inline(fill.file, folio, mapping.source());

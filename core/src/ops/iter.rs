@@ -1,6 +1,7 @@
 //! Asking the file system for a mapping, and telling it how far that was used (`iomap_iter`). What
 //! it must read to answer, such as an indirect block, is read and waited for first.
 
+use super::write::reserved_in_vain;
 use crate::block::bio::{BioEnd, BioHead};
 use crate::buffer::Driver;
 use crate::cache::folio::FolioFlags;
@@ -10,7 +11,9 @@ use crate::engine::Cx;
 use crate::errno::Errno;
 use crate::fault::{FaultEffect, FaultPoint};
 use crate::fs::Metadata;
+use crate::geometry::Geometry;
 use crate::iomap::{Intent, MapType, Mapping};
+use crate::locks::Lock;
 use crate::trace::rule::Rule;
 use crate::units::{BioId, DevAddr, FileId, FileRange, MAX_POS, Offset, Pos};
 use crate::world::{Env, Purpose, World};
@@ -82,7 +85,11 @@ impl<E: Env> World<E> {
         };
         let block = geometry.round_down_block(at);
         match effect {
-            FaultEffect::Fails(errno) if block <= range.start() => Err(errno),
+            FaultEffect::Fails(errno)
+                if block <= range.start() && !self.mutant(Mutant::ReservesNothing) =>
+            {
+                Err(errno)
+            }
             FaultEffect::Fails(_) => Ok(FileRange::between(range.start(), block)),
             FaultEffect::Gives(_) => Ok(range),
         }
@@ -114,10 +121,11 @@ impl<E: Env> World<E> {
         let range = self.reservable(file, range, intent)?;
         self.look_for_space(false);
         let behind = intent == Intent::Zero && self.zeroes_behind_eof();
-        let World { files, config, .. } = self;
+        let World { files, config, mutant, .. } = self;
         let inode = &mut files[file.get() as usize];
         let eof = if behind { Pos::new(MAX_POS) } else { inode.size };
-        let mut got = inode.provider.begin(range, intent, eof, &mut config.space);
+        let place = mutated(*mutant, config.geometry, range);
+        let mut got = inode.provider.begin(place, intent, eof, &mut config.space);
         let driver = inode.driver;
         self.note_extents(file);
         // Once, or whoever asks would ask for ever.
@@ -178,6 +186,11 @@ impl<E: Env> World<E> {
         let start = asked.start();
         let asked = FileRange::between(start, start + mapping.left(start, asked.len()));
         self.require(used <= asked.end().max(start), 14, used);
+        if reserved_in_vain(mapping, asked, used) {
+            let alone = self.has_alone(file, Lock::Invalidate);
+            self.require(alone, 31, used);
+        }
+        let from = if self.mutant(Mutant::ReleasesFromTheStart) { start } else { used };
         let keeps = self.mutant(Mutant::KeepsReservation);
         let geometry = self.geometry();
         let by_block = self.tracks_blocks();
@@ -197,14 +210,28 @@ impl<E: Env> World<E> {
                     || folio.ifs == crate::cache::folio::NO_IFS
                     || states.get(folio.ifs).dirty.get(block.get() as u32))
         };
-        let released = if keeps { None } else { inode.provider.end(mapping, asked, used, dirty) };
+        let released = if keeps { None } else { inode.provider.end(mapping, asked, from, dirty) };
         let left = inode.provider.reserved_in_vain(mapping, asked, used, dirty);
         self.note_extents(file);
         if let Some(at) = left {
             self.require(false, 33, at);
         }
         if let Some(range) = released {
+            let (first, end) =
+                (geometry.round_down_block(used), geometry.round_up_block(asked.end()));
+            let inside = first <= range.start() && range.end() <= end;
+            self.require(inside, 32, range.start());
             self.step(Rule::Released, [range.start().get(), range.len().get(), 0, 0]);
         }
     }
+}
+
+/// What the file system is asked for where a test leaves a rule of it out.
+fn mutated(mutant: Option<Mutant>, geometry: Geometry, range: FileRange) -> FileRange {
+    let start = match mutant.filter(|_| cfg!(debug_assertions)) {
+        Some(Mutant::ReservesFromTheNext) => geometry.round_up_block(range.start()),
+        Some(Mutant::AnswersForTheBlockBefore) => range.start() - geometry.block_size(),
+        Some(_) | None => return range,
+    };
+    FileRange::between(start, range.end())
 }

@@ -3,7 +3,7 @@
 
 use super::direct::wait_for_all;
 use super::invalidate::drop_range;
-use super::sync::write_and_wait;
+use super::sync::write_before;
 use super::zero::zero_range;
 use crate::engine::Cx;
 use crate::errno::Errno;
@@ -61,8 +61,8 @@ async fn link<E: Env>(
     for file in [src, dst] {
         wait_for_all(cx, file).await;
     }
-    write_and_wait(cx, src, pair.from).await?;
-    write_and_wait(cx, dst, pair.to).await?;
+    write_before(cx, src, pair.from).await?;
+    write_before(cx, dst, pair.to).await?;
     let size = cx.with(|world| world.file(dst).size);
     if to > size {
         zero_range(cx, dst, FileRange::between(size, to)).await?;
@@ -73,7 +73,7 @@ async fn link<E: Env>(
         world.step(Rule::ReflinkFlushes, args);
         whole
     });
-    write_and_wait(cx, dst, dropped).await?;
+    write_before(cx, dst, dropped).await?;
     drop_range(cx, dst, dropped).await;
     cx.with(|world| world.remap_blocks(pair));
     Ok(pair.from.len())

@@ -11,6 +11,7 @@ use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
 use crate::cache::life::Insert;
 use crate::cache::policy::FolioPolicy;
+use crate::check::mutant::Mutant;
 use crate::engine::{Cx, WriteFlags};
 use crate::errno::Errno;
 use crate::frames::UserSource;
@@ -126,7 +127,8 @@ async fn end_write_mapping<E: Env>(
     asked: FileRange,
     used: Pos,
 ) {
-    let held = if reserved_in_vain(mapping, asked, used) {
+    let locks = !cx.mutant(Mutant::ReleasesUnlocked);
+    let held = if reserved_in_vain(mapping, asked, used) && locks {
         Some(cx.lock(file, Lock::Invalidate, Mode::Exclusive).await)
     } else {
         None
@@ -423,13 +425,15 @@ impl<E: Env> World<E> {
             self.step(Rule::CopyRejected, [pos.get(), len.get(), copied.get(), 0]);
             return false;
         }
-        self.set_range_uptodate(folio, offset, len);
+        if !self.mutant(Mutant::CopyIsNotValid) {
+            self.set_range_uptodate(folio, offset, len);
+        }
         let dirty = match self.behaviours().dirty_tracking {
             DirtyTracking::PerBlockRfc2 => Some(len),
             DirtyTracking::PerBlock => Some(copied),
             DirtyTracking::PerFolio => None,
         };
-        if let Some(dirty) = dirty {
+        if let Some(dirty) = dirty.filter(|_| !self.mutant(Mutant::DirtiesNoBlock)) {
             let blocks = self.blocks_touched(offset, dirty);
             self.set_blocks(folio, Half::Dirty, blocks, true);
         }

@@ -2,6 +2,7 @@
 
 use crate::block::bio::{BioEnd, BioHead};
 use crate::cache::folio::FolioFlags;
+use crate::check::mutant::Mutant;
 use crate::counters::Counter;
 use crate::engine::Cx;
 use crate::errno::Errno;
@@ -23,7 +24,8 @@ pub(super) async fn fill_edges<E: Env>(
     let source = *mapping.source();
     if source.kind == MapType::Inline {
         cx.with(|world| {
-            if !world.has(folio, FolioFlags::UPTODATE) {
+            let fills = !world.mutant(Mutant::InlineIsNotFilled);
+            if fills && !world.has(folio, FolioFlags::UPTODATE) {
                 let file = world.folios.at(folio).file();
                 world.fill_inline(file, folio, &source);
             }

@@ -3,15 +3,18 @@
 use super::Variant;
 use super::fields::{Problem, number};
 use super::file::size;
-use super::raw::RawArray;
+use super::raw::{Raw, RawArray};
 use crate::behaviour::{ArrayThread, StripeAlignment};
 use crate::block::limits::{LimitRules, QueueLimits};
 use crate::device::array::{Array, ArrayKind};
+use crate::device::md::Members;
 use crate::device::md::limits::{Kind, of_array};
 use crate::device::md::mirrors::Copies;
 use crate::device::md::parity::{Parity, ParityLayout, ParityLevel};
-use crate::device::md::stripes::RmwLevel;
-use crate::units::{Bytes, SECTOR_SIZE, Sectors};
+use crate::device::md::stripes::{Consistency, RmwLevel};
+use crate::trace::array::ArrayShape;
+use crate::units::{Bytes, MemberId, SECTOR_SIZE, Sectors};
+use core::fmt::{self, Write as _};
 use toml::Spanned;
 
 /// An array, as the table says it.
@@ -46,6 +49,7 @@ pub(super) fn build(raw: &Spanned<RawArray>) -> Result<ArrayKind, Problem> {
             return Err((table.level.span(), message));
         }
     };
+    consistency(table, &kind)?;
     if Array::new(kind, ArrayThread::SubmitterSleeps).is_none() {
         let message = format!("an array of {members} members cannot hold that many copies");
         return Err((table.members.span(), message));
@@ -75,7 +79,114 @@ fn parity(table: &RawArray, level: ParityLevel, chunk: Sectors) -> Result<ArrayK
         1 => RmwLevel::Fewer,
         _ => RmwLevel::NotMore,
     };
-    Ok(ArrayKind::Parity { parity, rows: rows as u32, rmw })
+    let consistency = match &table.consistency {
+        None => Consistency::Resync,
+        Some(text) => {
+            let named = CONSISTENCIES.iter().find(|(name, _)| name == text.get_ref());
+            let (_, found) = named.ok_or_else(|| {
+                let name = text.get_ref();
+                let known = CONSISTENCIES.map(|(name, _)| name).join(", ");
+                (text.span(), format!("no consistency `{name}`: expected one of {known}"))
+            })?;
+            if *found == Consistency::PartialParity && level != ParityLevel::Raid5 {
+                let message = "partial parity is for raid5: expected none, bitmap or journal";
+                return Err((text.span(), message.to_owned()));
+            }
+            *found
+        }
+    };
+    Ok(ArrayKind::Parity { parity, rows: rows as u32, rmw, consistency })
+}
+
+/// What keeps parity right over a power cut, by name.
+const CONSISTENCIES: [(&str, Consistency); 4] = [
+    ("none", Consistency::Resync),
+    ("bitmap", Consistency::Bitmap),
+    ("journal", Consistency::Journal),
+    ("ppl", Consistency::PartialParity),
+];
+
+/// Only parity has to be kept right.
+fn consistency(table: &RawArray, kind: &ArrayKind) -> Result<(), Problem> {
+    match (&table.consistency, kind) {
+        (Some(text), ArrayKind::Chunks { .. } | ArrayKind::Copies { .. }) => {
+            let message = "`consistency` is for raid4, raid5 and raid6: leave it out";
+            Err((text.span(), message.to_owned()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Some members of an array that has so many.
+pub(super) fn some(raw: &Spanned<Vec<Spanned<i64>>>, count: u64) -> Result<Members, Problem> {
+    let mut each = raw.get_ref().iter().map(|member| number("a member", member, 0, count - 1));
+    each.try_fold(Members::NONE, |all, one| Ok(all.with(MemberId::new(one? as u32))))
+}
+
+/// Members that have failed at the start.
+pub(super) fn failed(raw: Option<&Spanned<RawArray>>) -> Result<Members, Problem> {
+    let Some(table) = raw.map(Spanned::get_ref) else { return Ok(Members::NONE) };
+    let Some(failed) = &table.failed else { return Ok(Members::NONE) };
+    some(failed, number("members", &table.members, 1, 64)?)
+}
+
+/// Operations on an array need one, and members that it has.
+pub(super) fn check_ops(array: Option<&ArrayKind>, raw: &Raw) -> Result<(), Problem> {
+    let members = array.map_or(0, |array| u64::from(array.shape().members));
+    for entry in &raw.op {
+        let op = entry.get_ref();
+        let name = op.what.get_ref().as_str();
+        let acts = ["fail_member", "replace_member", "check_array", "repair_array"].contains(&name);
+        if members == 0 && (acts || op.members.is_some()) {
+            let place = op.members.as_ref().map_or_else(|| op.what.span(), Spanned::span);
+            return Err((place, "the device is no array: say which in [array]".to_owned()));
+        }
+        if let Some(member) = &op.member {
+            number("member", member, 0, members.saturating_sub(1))?;
+        }
+        if let Some(all) = &op.members {
+            some(all, members)?;
+        }
+    }
+    Ok(())
+}
+
+/// Members as a list.
+pub(super) fn list(members: Members) -> String {
+    let each: Vec<String> = members.iter().map(|member| member.get().to_string()).collect();
+    format!("[{}]", each.join(", "))
+}
+
+/// The table of an array.
+pub(super) fn put(kind: &ArrayKind, failed: Members, out: &mut String) -> fmt::Result {
+    let ArrayShape { level, members, .. } = kind.shape();
+    writeln!(out, "\n[array]\nlevel = \"raid{level}\"\nmembers = {members}")?;
+    let chunk = match kind {
+        ArrayKind::Parity { parity, .. } => Some(parity.chunk()),
+        ArrayKind::Chunks { chunk, .. } => Some(*chunk),
+        ArrayKind::Copies { chunk, .. } => *chunk,
+    };
+    if let Some(chunk) = chunk {
+        writeln!(out, "chunk = {}", chunk.get() * SECTOR_SIZE)?;
+    }
+    match kind {
+        ArrayKind::Parity { parity, rows, rmw, consistency } => {
+            let name = CONSISTENCIES.iter().find(|(_, known)| known == consistency);
+            writeln!(out, "layout = {:?}", parity.layout().name())?;
+            writeln!(out, "stripe_cache_size = {rows}\nrmw_level = {}", *rmw as u8)?;
+            writeln!(out, "consistency = {:?}", name.map_or("none", |(name, _)| name))?;
+        }
+        ArrayKind::Copies { chunk: Some(_), copies, .. } => {
+            let (letter, count) = match copies {
+                Copies { near: 2.., .. } => ('n', copies.near),
+                Copies { offset: true, .. } => ('o', copies.far),
+                Copies { .. } => ('f', copies.far),
+            };
+            writeln!(out, "layout = \"{letter}{count}\"")?;
+        }
+        ArrayKind::Chunks { .. } | ArrayKind::Copies { chunk: None, .. } => {}
+    }
+    if failed == Members::NONE { Ok(()) } else { writeln!(out, "failed = {}", list(failed)) }
 }
 
 /// A layout of mdadm's, such as `n2`: near, far or offset, and how many.

@@ -10,6 +10,7 @@ use super::perform::{Reads, perform};
 use super::run::{Simulated, Simulation};
 use super::serial::{Allowed, Files, allowed};
 use super::{Action, FileSystem, Scenario, ScenarioOp, Variant};
+use crate::check::invariants::name;
 use crate::counters::Counter;
 use crate::device::sim::{Sim, peek_bytes};
 use crate::engine::{BackgroundTask, Engine, Host, beside, drive, settle};
@@ -291,7 +292,7 @@ impl<'a> Watch<'a> {
         }
         if let Some((number, pos)) = engine.look(|world| world.broken_invariants().first().copied())
         {
-            self.say(|| format!("invariant I{number} does not hold at {pos}"));
+            self.say(|| format!("invariant {} does not hold at {pos}", name(number)));
         }
         // Where something fails on purpose bytes may be lost.
         if self.scenario.faults.is_empty() && self.scenario.free_blocks.is_none() {

@@ -146,6 +146,17 @@ pub(crate) fn integer(value: &DeValue<'_>) -> Result<i64, &'static str> {
     i64::from_str_radix(number.as_str(), number.radix()).map_err(|_| "an integer of 64 bits")
 }
 
+/// A list such as `[1, 2]`.
+pub(crate) fn integers(value: &DeValue<'_>) -> Result<Vec<Spanned<i64>>, &'static str> {
+    const EXPECTED: &str = "a list of integers such as [1, 2]";
+    let all = value.as_array().ok_or(EXPECTED)?;
+    let each = all.iter().map(|entry| {
+        let number = integer(entry.get_ref()).map_err(|_| EXPECTED)?;
+        Ok(Spanned::new(entry.span(), number))
+    });
+    each.collect()
+}
+
 pub(crate) fn size(value: &DeValue<'_>) -> Result<RawSize, &'static str> {
     match value.as_str() {
         Some(text) => Ok(RawSize::Text(text.to_owned())),

@@ -16,7 +16,7 @@ use super::{
     Action, MAX_DISKS, MAX_FILE, MAX_HELD, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp, StartFile,
     Variant,
 };
-use super::{array, queue};
+use super::{array, queue, zoned};
 use crate::behaviour::{Behaviours, Profile};
 use crate::cache::frame_alloc::FramePolicy;
 use crate::device::disk::Disk;
@@ -82,6 +82,14 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
     };
     check_held(raw, geometry, &files, &ops, readahead)?;
     let disks = build_disks(raw)?;
+    let zones = raw.zones.as_ref().map(|zones| zoned::build(geometry, zones)).transpose()?;
+    let is_zone = |name: &str| {
+        files.iter().any(|file| file.name == name && matches!(file.fs, super::FileSystem::Zone(_)))
+    };
+    zoned::check_ops(raw, is_zone)?;
+    let array = raw.array.as_ref().map(array::build).transpose()?;
+    let array_failed = array::failed(raw.array.as_ref())?;
+    array::check_ops(array.as_ref(), raw)?;
     let dirty = raw.dirty.as_ref().map(|dirty| build_dirty(geometry, dirty)).transpose()?;
     let devices = disks.len() as u32 + 1;
     let dirty = dirty.map(|dirty| DirtyConfig { devices, ..dirty });
@@ -95,12 +103,14 @@ fn build(raw: &Raw) -> Result<Scenario, Problem> {
         files,
         device: raw.device.as_ref().map_or(Ok(Timing::Ram), build_device)?,
         disks,
+        zones,
         queue: raw.queue.as_ref().map(queue::build).transpose()?,
         partition: raw.partition.as_ref().map_or(Ok(Bytes::ZERO), queue::partition)?,
         tasks,
         dirty,
         kswapd: raw.kswapd.as_ref().map(build_pressure).transpose()?,
-        array: raw.array.as_ref().map(array::build).transpose()?,
+        array,
+        array_failed,
         ops,
         faults,
         free_blocks: free_blocks.map(Blocks::new),

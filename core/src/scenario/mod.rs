@@ -22,16 +22,20 @@ pub mod size;
 mod start;
 mod tasks;
 pub mod write;
+mod zoned;
 
 use crate::behaviour::{Behaviours, StripeAlignment};
 use crate::block::limits::QueueLimits;
 use crate::buffer::Driver;
 use crate::cache::frame_alloc::FramePolicy;
-use crate::device::array::ArrayKind;
+use crate::device::array::{ArrayAct, ArrayKind};
+use crate::device::md::Members;
 use crate::device::sim::Timing;
+use crate::device::zoned::Zones;
 use crate::dirty::DirtyConfig;
 use crate::engine::{ReadFlags, WriteFlags};
 use crate::fs::prealloc::Prealloc;
+use crate::fs::zonefs::Zone;
 use crate::geometry::Geometry;
 use crate::iomap::MapType;
 use crate::ops::advise::Advice;
@@ -75,6 +79,8 @@ pub enum FileSystem {
     Ext2,
     /// Nothing: no device stands behind it.
     Memory,
+    /// A zone of the device, as in zonefs.
+    Zone(Zone),
 }
 
 /// A file at the start.
@@ -169,6 +175,8 @@ pub enum Action {
     Fallocate(FallocMode, FileRange),
     /// The power goes and comes back.
     PowerCut(Kept),
+    /// Something is done to the array that the device is.
+    Array(ArrayAct),
     /// Find the next data, or the next hole.
     Seek {
         /// From where.
@@ -198,6 +206,7 @@ impl Action {
             | Self::Fallocate(..)
             | Self::Reflink { .. }
             | Self::PowerCut(_)
+            | Self::Array(_)
             | Self::Seek { .. } => FileRange::between(Pos::ZERO, Pos::ZERO),
         }
     }
@@ -221,6 +230,7 @@ impl Action {
             | Self::Msync(_)
             | Self::SyncRange(..)
             | Self::PowerCut(_)
+            | Self::Array(_)
             | Self::Seek { .. } => size,
         }
     }
@@ -269,6 +279,8 @@ pub struct Scenario {
     pub device: Timing,
     /// Devices beside it, each with the files that name it.
     pub disks: Vec<Timing>,
+    /// The zones of the device, if it has any.
+    pub zones: Option<Zones>,
     /// The request queue before it, if there is one.
     pub queue: Option<QueueLimits>,
     /// Where the partition that holds the files begins on the device.
@@ -281,6 +293,8 @@ pub struct Scenario {
     pub kswapd: Option<Pressure>,
     /// The array that the device is.
     pub array: Option<ArrayKind>,
+    /// Members of it that have failed at the start.
+    pub array_failed: Members,
     /// What is done.
     pub ops: Vec<ScenarioOp>,
     /// What goes wrong.

@@ -8,6 +8,7 @@ use super::{Action, Order, Scenario};
 use crate::device::sim::Sim;
 use crate::dirty::flusher::flusher_task;
 use crate::engine::{BackgroundTask, BoxedOp, Engine, Stuck, beside, drive};
+use crate::errno::Errno;
 use crate::ops::OpResult;
 use crate::power::power_cut;
 use crate::tasks::{
@@ -80,6 +81,10 @@ pub(super) fn alone<'a, E: Env>(
         *background = flushers(scenario, engine);
         power_cut(engine, sim, kept);
         return Ok(OpResult(Ok(Bytes::ZERO)));
+    }
+    if let Action::Array(act) = scenario.ops[nth].action {
+        let done = sim.act(engine, act);
+        return Ok(OpResult(if done { Ok(Bytes::ZERO) } else { Err(Errno::Inval) }));
     }
     let faults = armed.borrow().user(nth);
     let kept = reads.map(|reads| (reads, nth));

@@ -78,7 +78,7 @@ pub(super) async fn act<E: Env>(
             OpResult(Ok(Bytes::ZERO))
         }
         // The host of a run does it, as it has the device, where nothing else is under way.
-        Action::PowerCut(_) => OpResult(Err(Errno::Inval)),
+        Action::PowerCut(_) | Action::Array(_) => OpResult(Err(Errno::Inval)),
         Action::Seek { pos, data } => engine.seek(task, file, pos, data),
     }
 }

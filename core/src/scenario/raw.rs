@@ -5,7 +5,7 @@
 //! places are a third of its size.
 
 use super::fields::{
-    Fields, Problem, RawSize, Span, Switches, boolean, integer, parse, size, string,
+    Fields, Problem, RawSize, Span, Switches, boolean, integer, integers, parse, size, string,
 };
 use toml::Spanned;
 use toml::de::DeTable;
@@ -18,6 +18,7 @@ pub(super) struct Raw {
     pub(super) world: Spanned<RawWorld>,
     pub(super) device: Option<RawDevice>,
     pub(super) disk: Vec<Spanned<RawDisk>>,
+    pub(super) zones: Option<RawZones>,
     pub(super) queue: Option<Spanned<RawQueue>>,
     pub(super) partition: Option<RawPartition>,
     pub(super) dirty: Option<RawDirty>,
@@ -50,6 +51,13 @@ pub(super) struct RawWorld {
     pub(super) keep_going: bool,
     pub(super) scattered: bool,
     pub(super) free_blocks: Option<Spanned<i64>>,
+}
+
+/// The zones of the device, which stand in its table.
+pub(super) struct RawZones {
+    pub(super) size: Spanned<RawSize>,
+    pub(super) capacity: Option<Spanned<RawSize>>,
+    pub(super) conventional: Option<Spanned<i64>>,
 }
 
 pub(super) enum RawDevice {
@@ -104,6 +112,8 @@ pub(super) struct RawArray {
     pub(super) layout: Option<Spanned<String>>,
     pub(super) rows: Option<Spanned<i64>>,
     pub(super) rmw_level: Option<Spanned<i64>>,
+    pub(super) consistency: Option<Spanned<String>>,
+    pub(super) failed: Option<Spanned<Vec<Spanned<i64>>>>,
 }
 
 pub(super) struct RawPartition {
@@ -144,6 +154,7 @@ pub(super) struct RawFile {
     pub(super) shares: Option<Spanned<String>>,
     pub(super) prealloc: Option<Spanned<RawSize>>,
     pub(super) disk: Option<Spanned<String>>,
+    pub(super) zone: Option<Spanned<i64>>,
 }
 
 pub(super) struct RawExtent {
@@ -173,6 +184,8 @@ pub(super) struct RawOp {
     pub(super) dontcache: bool,
     pub(super) advice: Option<Spanned<String>>,
     pub(super) ms: Option<Spanned<i64>>,
+    pub(super) member: Option<Spanned<i64>>,
+    pub(super) members: Option<Spanned<Vec<Spanned<i64>>>>,
 }
 
 pub(super) struct RawFault {
@@ -251,8 +264,9 @@ pub(super) fn read(text: &str) -> Result<Raw, Problem> {
         profile: fields.may("profile", string)?,
         switches: fields.switches()?,
         world: Spanned::new(world_span.clone(), world_of(world_span, world)?),
-        device: device.map(|(span, table)| device_of(span, table, None)).transpose()?,
         disk: fields.list("disk", disk_of)?,
+        zones: device.as_ref().map_or(Ok(None), |(span, table)| zones_of(span.clone(), table))?,
+        device: device.map_or(Ok(None), |(span, table)| device_of(span, table))?,
         queue: queue
             .map(|(span, table)| Ok(Spanned::new(span.clone(), queue_of(span, table)?)))
             .transpose()?,
@@ -294,22 +308,46 @@ fn world_of(span: Span, table: &DeTable<'_>) -> Result<RawWorld, Problem> {
     })
 }
 
-fn disk_of(span: Span, table: &DeTable<'_>) -> Result<RawDisk, Problem> {
-    let device = device_of(span.clone(), table, Some("name"))?;
-    let known: Vec<&str> = table.keys().map(|key| key.get_ref().as_ref()).collect();
+/// What says how zones lie.
+const ZONES: [&str; 3] = ["zone_size", "zone_capacity", "conventional_zones"];
+
+fn zones_of(span: Span, table: &DeTable<'_>) -> Result<Option<RawZones>, Problem> {
+    if !ZONES.iter().any(|name| table.get(*name).is_some()) {
+        return Ok(None);
+    }
+    let known: Vec<&str> = QUEUE.into_iter().chain(DISK).chain(ZONES).collect();
     let fields = Fields::new(span, table, &known)?;
-    Ok(RawDisk { name: fields.need("name", string)?, device })
+    Ok(Some(RawZones {
+        size: fields.need("zone_size", size)?,
+        capacity: fields.may("zone_capacity", size)?,
+        conventional: fields.may("conventional_zones", integer)?,
+    }))
 }
 
-/// The table of a device, which may have one more field that says which it is.
-fn device_of(
-    span: Span,
-    table: &DeTable<'_>,
-    name: Option<&'static str>,
-) -> Result<RawDevice, Problem> {
+/// What says how long a device takes: one with a queue, and a disk.
+const QUEUE: [&str; 4] = ["depth", "latency_us", "mib_per_second", "flush_us"];
+const DISK: [&str; 6] = ["rpm", "size", "track", "settle_us", "seek_us", "flush_us"];
+
+fn disk_of(span: Span, table: &DeTable<'_>) -> Result<RawDisk, Problem> {
+    let known: Vec<&str> = table.keys().map(|key| key.get_ref().as_ref()).collect();
+    let name = Fields::new(span.clone(), table, &known)?.need("name", string)?;
+    Ok(RawDisk { name, device: timing_of(span, table, &["name"])? })
+}
+
+/// How long the device takes; none where the table speaks of zones only.
+fn device_of(span: Span, table: &DeTable<'_>) -> Result<Option<RawDevice>, Problem> {
+    let zones = ZONES.iter().any(|name| table.get(*name).is_some());
+    if zones && table.keys().all(|key| ZONES.contains(&key.get_ref().as_ref())) {
+        return Ok(None);
+    }
+    timing_of(span, table, &ZONES).map(Some)
+}
+
+/// How long a device takes, from a table that may have some more fields.
+fn timing_of(span: Span, table: &DeTable<'_>, more: &[&str]) -> Result<RawDevice, Problem> {
+    let more = more.iter().copied();
     if table.get("rpm").is_some() {
-        let known = ["rpm", "size", "track", "settle_us", "seek_us", "flush_us"];
-        let known: Vec<&str> = known.into_iter().chain(name).collect();
+        let known: Vec<&str> = DISK.into_iter().chain(more).collect();
         let fields = Fields::new(span, table, &known)?;
         return Ok(RawDevice::Disk {
             rpm: fields.need("rpm", integer)?,
@@ -320,8 +358,7 @@ fn device_of(
             flush_us: fields.need("flush_us", integer)?,
         });
     }
-    let known = ["depth", "latency_us", "mib_per_second", "flush_us"];
-    let known: Vec<&str> = known.into_iter().chain(name).collect();
+    let known: Vec<&str> = QUEUE.into_iter().chain(more).collect();
     let fields = Fields::new(span, table, &known)?;
     Ok(RawDevice::Queue {
         depth: fields.need("depth", integer)?,
@@ -345,7 +382,16 @@ fn queue_of(span: Span, table: &DeTable<'_>) -> Result<RawQueue, Problem> {
 }
 
 fn array_of(span: Span, table: &DeTable<'_>) -> Result<RawArray, Problem> {
-    let known = ["level", "members", "chunk", "layout", "stripe_cache_size", "rmw_level"];
+    let known = [
+        "level",
+        "members",
+        "chunk",
+        "layout",
+        "stripe_cache_size",
+        "rmw_level",
+        "consistency",
+        "failed",
+    ];
     let fields = Fields::new(span, table, &known)?;
     Ok(RawArray {
         level: fields.need("level", string)?,
@@ -354,6 +400,8 @@ fn array_of(span: Span, table: &DeTable<'_>) -> Result<RawArray, Problem> {
         layout: fields.may("layout", string)?,
         rows: fields.may("stripe_cache_size", integer)?,
         rmw_level: fields.may("rmw_level", integer)?,
+        consistency: fields.may("consistency", string)?,
+        failed: fields.may("failed", integers)?,
     })
 }
 
@@ -416,7 +464,7 @@ fn variant_of(span: Span, table: &DeTable<'_>) -> Result<RawVariant, Problem> {
 fn file_of(span: Span, table: &DeTable<'_>) -> Result<RawFile, Problem> {
     let known = [
         "name", "size", "device", "memory", "fill", "fs", "path", "sector", "extent", "shares",
-        "prealloc", "disk",
+        "prealloc", "zone", "disk",
     ];
     let fields = Fields::new(span, table, &known)?;
     Ok(RawFile {
@@ -432,6 +480,7 @@ fn file_of(span: Span, table: &DeTable<'_>) -> Result<RawFile, Problem> {
         shares: fields.may("shares", string)?,
         prealloc: fields.may("prealloc", size)?,
         disk: fields.may("disk", string)?,
+        zone: fields.may("zone", integer)?,
     })
 }
 
@@ -466,6 +515,8 @@ fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
         "advice",
         "source",
         "source_at",
+        "member",
+        "members",
     ];
     let fields = Fields::new(span, table, &known)?;
     Ok(RawOp {
@@ -488,6 +539,8 @@ fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
         dontcache: fields.may("dontcache", boolean)?.is_some_and(Spanned::into_inner),
         advice: fields.may("advice", string)?,
         ms: fields.may("ms", integer)?,
+        member: fields.may("member", integer)?,
+        members: fields.may("members", integers)?,
     })
 }
 

@@ -7,6 +7,7 @@ use crate::counters::Counters;
 use crate::device::array::Array;
 use crate::device::sim::{Sim, peek_bytes};
 use crate::device::store::Store;
+use crate::device::zoned::Zoned;
 use crate::engine::{Engine, Stuck, drive};
 use crate::frames::{BadFrom, HeapFrames, UserDest, UserSource};
 use crate::fs::blockdev::BlockDev;
@@ -20,7 +21,7 @@ use crate::tasks::Hangs;
 use crate::trace::header::{Header, Source};
 use crate::trace::sink::Sink;
 use crate::units::{Bytes, DevAddr, FileId, FileRange, Offset, Pos};
-use crate::world::{Config, Env};
+use crate::world::{Config, Env, World};
 use core::marker::PhantomData;
 
 /// Heap memory and a sink.
@@ -58,6 +59,8 @@ pub struct Run<S> {
     pub sink: S,
     /// Totals.
     pub counters: Counters,
+    /// The invariant that broke first, and where.
+    pub broken: Option<(u8, Pos)>,
     /// The result of every operation.
     pub results: Vec<OpResult>,
     /// Steps of the schedule, from 1, that found nothing to do.
@@ -103,7 +106,8 @@ fn run_and_look<S: Sink, T>(
     let looked = look(&engine, &sim);
     let header = header_of(scenario, variant);
     let counters = engine.counters();
-    Ok((Run { header, sink: engine.into_sink(), counters, results, idle_steps }, looked))
+    let broken = engine.look(World::first_broken);
+    Ok((Run { header, sink: engine.into_sink(), counters, broken, results, idle_steps }, looked))
 }
 
 /// What the trace of a scenario says about its run.
@@ -137,10 +141,6 @@ impl<S: Sink> Simulation<S> {
         let mut sim = Sim::new(scenario.device);
         scenario.disks.iter().for_each(|disk| sim.add_device(*disk));
         *sim.store_mut() = held;
-        if let Some(kind) = scenario.array {
-            let array = Array::new(kind, variant.behaviours.array_thread);
-            sim.set_array(array.expect("checked when it was read"));
-        }
         let mut space = SpaceAllocator::new(DevAddr::new(1 << 30), None);
         for extent in scenario.files.iter().flat_map(|file| file.extents.iter().flatten()) {
             space.skip_to(extent.addr + extent.range.len());
@@ -173,6 +173,21 @@ impl<S: Sink> Simulation<S> {
         }
         if let Some(free) = scenario.free_blocks {
             engine.limit_space(geometry.blocks_bytes(free));
+        }
+        if let Some(zones) = scenario.zones {
+            let mut zoned = Zoned::new(zones);
+            for extent in scenario.files.iter().flat_map(|file| file.extents.iter().flatten()) {
+                if extent.state == crate::iomap::MapType::Mapped {
+                    zoned.hold(extent.addr + scenario.partition, extent.range.len());
+                }
+            }
+            sim.set_zones(zoned);
+        }
+        if let Some(kind) = scenario.array {
+            let array = Array::new(kind, variant.behaviours.array_thread);
+            let mut array = array.expect("checked when it was read");
+            array.start_without(scenario.array_failed);
+            sim.set_array(array);
         }
         Self { engine, sim }
     }
@@ -248,6 +263,7 @@ fn start_file(
         }
     }
     match file.fs {
+        FileSystem::Zone(zone) => Provider::Zone(zone),
         FileSystem::Extents | FileSystem::Memory => Provider::Extents(fs),
         FileSystem::Ext2 => {
             let first = extents.first().map_or(DevAddr::ZERO, |extent| extent.addr);

@@ -74,7 +74,7 @@ pub(super) fn allowed(scenario: &Scenario) -> Option<Allowed> {
             | Action::Pwrite { flags: WriteFlags { nowait, .. }, .. } => nowait,
             _ => false,
         };
-        let is_link = matches!(op.action, Action::Reflink { .. });
+        let is_link = matches!(op.action, Action::Reflink { .. } | Action::Array(_));
         let understood = !nowait && !is_link && (!is_cut(op) || cut == Some(nth));
         file.fs == FileSystem::Extents && file.extents.is_some() && understood
     };
@@ -183,6 +183,7 @@ fn act(geometry: Geometry, action: Action, bytes: &mut Vec<u8>) -> Option<Vec<u8
         // Scenarios that link files are not judged; that lose power, up to there.
         Action::Reflink { .. }
         | Action::PowerCut(_)
+        | Action::Array(_)
         | Action::Sleep(_)
         | Action::Fadvise(..)
         | Action::Fsync

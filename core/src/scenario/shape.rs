@@ -5,17 +5,19 @@ use super::fields::{Problem, number};
 use super::file::size;
 use super::raw::RawOp;
 use super::{Action, MAX_FILE};
+use crate::device::array::ArrayAct;
 use crate::ops::advise::Advice;
 use crate::ops::fallocate::FallocMode;
 use crate::ops::readahead::Pattern;
 use crate::ops::sync::RangeSync;
 use crate::power::Kept;
-use crate::units::{Bytes, FileRange, Pos};
+use crate::units::{Bytes, FileRange, MemberId, Pos};
 use toml::Spanned;
 
 /// The names of these operations, as an error lists them.
 pub(super) const NAMES: &str = "mmap_load, mmap_store, msync, sync_range, sync_range_write, \
-                                truncate, fallocate, fadvise, seek_data, seek_hole, power_cut";
+                                truncate, fallocate, fadvise, seek_data, seek_hole, power_cut, \
+                                fail_member, replace_member, check_array, repair_array";
 
 /// Modes of `fallocate` by name.
 pub(super) const MODES: [(&str, FallocMode); 8] = [
@@ -78,6 +80,17 @@ pub(super) fn action(entry: &Spanned<RawOp>, byte: u8) -> Result<Option<Action>,
             Action::Seek { pos: Pos::ZERO + at()?, data: what == "seek_data" }
         }
         "power_cut" => Action::PowerCut(kept(raw)?),
+        "check_array" => Action::Array(ArrayAct::Check),
+        "repair_array" => Action::Array(ArrayAct::Repair),
+        what @ ("fail_member" | "replace_member") => {
+            let missing = || (entry.span(), "`member` is missing".to_owned());
+            let member = raw.member.as_ref().ok_or_else(missing)?;
+            let member = MemberId::new(number("member", member, 0, 63)? as u32);
+            Action::Array(match what {
+                "fail_member" => ArrayAct::Fail(member),
+                _ => ArrayAct::Replace(member),
+            })
+        }
         _ => return Ok(None),
     }))
 }
@@ -85,6 +98,13 @@ pub(super) fn action(entry: &Spanned<RawOp>, byte: u8) -> Result<Option<Action>,
 /// What of all that is not durable for sure a power cut leaves.
 fn kept(raw: &RawOp) -> Result<Kept, Problem> {
     let seed = raw.seed.as_ref();
+    if let Some(members) = &raw.members {
+        if raw.mode.is_some() || seed.is_some() {
+            let message = "`members` says all of it: leave out `mode` and `seed`";
+            return Err((members.span(), message.to_owned()));
+        }
+        return Ok(Kept::Members(super::array::some(members, 64)?));
+    }
     let named = raw.mode.as_ref().map(|mode| (mode.get_ref().as_str(), mode.span()));
     if let (Some(seed), None | Some(("none" | "all", _))) = (seed, &named) {
         let message = "`seed` is for a cut with mode \"some\"";

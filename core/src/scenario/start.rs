@@ -3,7 +3,7 @@
 use super::fields::{Problem, RawSize, Span, number};
 use super::file::size;
 use super::raw::{Raw, RawExtent, RawFile};
-use super::{FileSystem, MAX_FILE, MAX_FILES, StartExtent, StartFile};
+use super::{FileSystem, MAX_FILE, MAX_FILES, StartExtent, StartFile, zoned};
 use crate::buffer::Driver;
 use crate::fs::extent_map::Extent;
 use crate::fs::indirect::Indirect;
@@ -38,11 +38,18 @@ pub(super) fn build_files(geometry: Geometry, raw: &Raw) -> Result<Vec<StartFile
         let len = file.size.as_ref().map_or(Ok(Bytes::ZERO), size)?;
         let fill = file.fill.as_ref().map_or(Ok(0), |fill| number("fill", fill, 0, 255))? as u8;
         let size = Pos::ZERO + len;
-        let fs = build_fs(file)?;
+        let zonefs = file.fs.as_ref().is_some_and(|fs| fs.get_ref() == "zonefs");
+        let mut size = size;
+        let mut fs = if zonefs { FileSystem::Extents } else { build_fs(file)? };
         if let Some(sector) = &file.sector {
             next = Sector::new(number("sector", sector, 0, 1 << 40)?).addr();
         }
-        let extents = if fs == FileSystem::Memory {
+        let extents = if zonefs {
+            let (zone, extents, start, len) = zoned::file(geometry, raw, file, len)?;
+            device.take(start.get(), len, entry.span(), SECTORS)?;
+            (fs, size) = (zone, Pos::ZERO + len);
+            Some(extents)
+        } else if fs == FileSystem::Memory {
             if file.device || !file.extent.is_empty() || file.fill.is_some() {
                 let message = "a file in memory has no device, no extents and no fill".to_owned();
                 return Err((entry.span(), message));
@@ -149,7 +156,10 @@ fn build_fs(file: &RawFile) -> Result<FileSystem, Problem> {
             Err((file.extent[0].span(), message.to_owned()))
         }
         "ext2" => Ok(FileSystem::Ext2),
-        other => Err((fs.span(), format!("no file system `{other}`: expected extents or ext2"))),
+        other => {
+            let message = format!("no file system `{other}`: expected extents, ext2 or zonefs");
+            Err((fs.span(), message))
+        }
     }
 }
 

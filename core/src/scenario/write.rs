@@ -2,11 +2,13 @@
 
 use super::fault::{FaultKind, ScenarioFault};
 use super::shape::{ADVICE, MODES};
-use super::{Action, FileSystem, Order, Scenario, ScenarioOp, StartFile, Variant};
+use super::{Action, FileSystem, Order, Scenario, ScenarioOp, StartFile, Variant, array};
 use crate::behaviour::{Behaviours, Profile};
 use crate::block::bio::BioOp;
+use crate::device::array::ArrayAct;
 use crate::device::fault::{DeviceOp, Misdeed};
 use crate::device::sim::Timing;
+use crate::device::zoned::Zones;
 use crate::fault::{FaultEffect, FaultPoint};
 use crate::fs::prealloc::Prealloc;
 use crate::iomap::MapType;
@@ -44,9 +46,18 @@ fn put(scenario: &Scenario, out: &mut String) -> fmt::Result {
         writeln!(out, "latency_us = {}", latency.get() / 1000)?;
         writeln!(out, "mib_per_second = {}", per_second.max(1))?;
         writeln!(out, "flush_us = {}", flush.get() / 1000)?;
+    } else if scenario.zones.is_some() {
+        writeln!(out, "\n[device]")?;
+    }
+    if let Some(Zones { size, capacity, conventional }) = scenario.zones {
+        writeln!(out, "zone_size = {}\nzone_capacity = {}", size.get(), capacity.get())?;
+        writeln!(out, "conventional_zones = {conventional}")?;
     }
     if let Some(queue) = scenario.queue {
         writeln!(out, "\n[queue]\nmax_size = {}", queue.bytes.get())?;
+    }
+    if let Some(kind) = &scenario.array {
+        array::put(kind, scenario.array_failed, out)?;
     }
     for variant in &scenario.variants {
         put_variant(variant, out)?;
@@ -55,7 +66,7 @@ fn put(scenario: &Scenario, out: &mut String) -> fmt::Result {
         let same = |other: &&StartFile| {
             file.shared && other.shared && other.extents == file.extents && !other.extents_empty()
         };
-        put_file(file, scenario.files[..at].iter().find(same), out)?;
+        put_file(file, scenario.files[..at].iter().find(same), scenario.zones, out)?;
     }
     for op in &scenario.ops {
         let file = &scenario.files[op.file.get() as usize];
@@ -99,7 +110,12 @@ impl StartFile {
     }
 }
 
-fn put_file(file: &StartFile, shares: Option<&StartFile>, out: &mut String) -> fmt::Result {
+fn put_file(
+    file: &StartFile,
+    shares: Option<&StartFile>,
+    zones: Option<Zones>,
+    out: &mut String,
+) -> fmt::Result {
     writeln!(out, "\n[[file]]\nname = {:?}", file.name)?;
     match file.prealloc {
         Prealloc::Off => {}
@@ -115,6 +131,11 @@ fn put_file(file: &StartFile, shares: Option<&StartFile>, out: &mut String) -> f
     }
     if file.fill > 0 {
         writeln!(out, "fill = {}", file.fill)?;
+    }
+    if let FileSystem::Zone(zone) = file.fs {
+        let size = zones.map_or(1, |zones| zones.size.get());
+        let nth = zone.whole().addr.map_or(0, |at| at.get() / size);
+        return writeln!(out, "fs = \"zonefs\"\nzone = {nth}");
     }
     let Some(extents) = &file.extents else { return writeln!(out, "device = true") };
     if file.fs == FileSystem::Ext2 {
@@ -194,8 +215,19 @@ fn put_op(op: &ScenarioOp, scenario: &Scenario, out: &mut String) -> fmt::Result
                 Kept::Nothing => Ok(()),
                 Kept::Everything => writeln!(out, "mode = \"all\""),
                 Kept::Some(seed) => writeln!(out, "mode = \"some\"\nseed = {seed}"),
+                Kept::Members(members) => writeln!(out, "members = {}", array::list(members)),
             }
         }
+        Action::Array(act) => match act {
+            ArrayAct::Fail(member) => {
+                writeln!(out, "do = \"fail_member\"\nmember = {}", member.get())
+            }
+            ArrayAct::Replace(member) => {
+                writeln!(out, "do = \"replace_member\"\nmember = {}", member.get())
+            }
+            ArrayAct::Check => writeln!(out, "do = \"check_array\""),
+            ArrayAct::Repair => writeln!(out, "do = \"repair_array\""),
+        },
         Action::Seek { pos, data } => {
             let name = if data { "seek_data" } else { "seek_hole" };
             writeln!(out, "do = {name:?}\nat = {}", pos.get())

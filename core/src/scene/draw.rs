@@ -40,6 +40,8 @@ styles! {
     Empty = "none", 0;
     /// Solid: what the application asked for.
     Asked = "asked", 0;
+    /// A chunk of parity that was written.
+    Parity = "par", 0;
     /// In a pattern: written though clean.
     WasteFill = "fwaste", 0;
     /// In a pattern: read.
@@ -104,6 +106,8 @@ styles! {
     Tick = "tt", 11;
     /// Numbers at the sector axis.
     SectorTick = "ts", 11;
+    /// Letter of parity.
+    ParityWords = "tp", 11;
     /// Words on the stage.
     Stage = "tg", 11;
     /// Letter of a block on a plate.

@@ -7,10 +7,13 @@ use super::canvas::{Area, Canvas, id, shorten, wrap};
 use super::draw::{Anchor, Shape, Style};
 use super::fixed::{Fx, HALF, px, whole};
 use super::limits::Limits;
+use super::members::ArrayView;
 use super::snapshot::Snapshot;
 use super::view::{Lane, LaneMode, View};
 use super::{Side, lanes};
 use crate::counters::Counter;
+use crate::trace::model::Model;
+use crate::trace::survey::{FileFate, Survey};
 use crate::trace::timeline::Timeline;
 
 /// Between two lanes.
@@ -23,30 +26,53 @@ pub(super) struct Run {
     pub(super) label: String,
     pub(super) name: String,
     pub(super) now: Snapshot,
+    /// The array behind the device, if it is one.
+    pub(super) array: Option<ArrayView>,
+    /// The same before the last step.
+    pub(super) array_before: Option<ArrayView>,
     /// Before the last step; none at the start.
     pub(super) before: Option<Snapshot>,
+    /// What would be left of the file, if that is asked for.
+    pub(super) left: Option<FileFate>,
 }
 
 impl Run {
-    pub(super) fn new(side: &Side<'_>, view: &View, limits: &Limits) -> Self {
+    pub(super) fn new(nth: usize, side: &Side<'_>, view: &View, limits: &Limits) -> Self {
         let timeline = side.timeline;
         let now = Snapshot::of(timeline.model(), timeline.current(), view.file, &limits.spans);
+        let before = before(timeline);
+        let array = |model: &Model| ArrayView::of(model, limits, nth);
         Self {
             label: side.label.to_owned(),
             name: side.name.to_owned(),
             now,
-            before: before(timeline, view, limits),
+            array: array(timeline.model()),
+            array_before: before.as_ref().and_then(array),
+            before: before.map(|model| Snapshot::of(&model, None, view.file, &limits.spans)),
+            left: view.lanes.shows(Lane::Left).then(|| left(timeline, view)).flatten(),
         }
+    }
+    /// Every run, in its order.
+    pub(super) fn all(sides: &[Side<'_>], view: &View, limits: &Limits) -> Vec<Self> {
+        (0..).zip(sides).map(|(nth, side)| Self::new(nth, side, view, limits)).collect()
     }
 }
 
-fn before(timeline: &Timeline, view: &View, limits: &Limits) -> Option<Snapshot> {
+/// The state before the last step; none at the start.
+fn before(timeline: &Timeline) -> Option<Model> {
     timeline.current()?;
     let mut model = timeline.model().clone();
     for delta in timeline.changes().iter().rev() {
         model.apply(&delta.inverse()).ok()?;
     }
-    Some(Snapshot::of(&model, None, view.file, &limits.spans))
+    Some(model)
+}
+
+/// What a remount would find of the file; none before it is opened.
+fn left(timeline: &Timeline, view: &View) -> Option<FileFate> {
+    let mut survey = Survey::new(timeline.header().geometry);
+    survey.seek(timeline.recording(), timeline.position()).ok()?;
+    survey.file(view.file)
 }
 
 /// What the run did so far, in numbers.
@@ -103,7 +129,7 @@ impl<'a> Frame<'a> {
         Self {
             view,
             limits,
-            runs: sides.iter().map(|side| Run::new(side, view, limits)).collect(),
+            runs: Run::all(sides, view, limits),
             file: Axis::new(&limits.spans, x0, x1),
             sectors: Axis::new(&limits.sectors, x0 + inset, x1 - inset),
             margin,
@@ -168,7 +194,7 @@ impl<'a> Frame<'a> {
     }
     fn plate(&self, canvas: &mut Canvas, lane: Lane, run: usize, center: Fx) {
         let style = if run == 0 { Style::PlateA } else { Style::PlateB };
-        let small = !self.full(lane) || !matches!(lane, Lane::Cache | Lane::Tally);
+        let small = !self.full(lane) || !matches!(lane, Lane::Cache | Lane::Tally | Lane::Left);
         let half = px(if small { 8 } else { 11 });
         let x = px(self.x0 - 9) - half;
         let shape = Shape::Rect {
@@ -216,7 +242,9 @@ impl<'a> Frame<'a> {
                 Lane::Bios => lanes::bios::draw(self, canvas, y),
                 Lane::Requests => lanes::requests::draw(self, canvas, y),
                 Lane::Device => lanes::device::draw(self, canvas, y),
+                Lane::Members => lanes::members::draw(self, canvas, y),
                 Lane::Tally => lanes::tally::draw(self, canvas, y),
+                Lane::Left => lanes::left::draw(self, canvas, y),
             };
             y += height + px(GAP);
         }
@@ -225,7 +253,7 @@ impl<'a> Frame<'a> {
     fn name(&self, canvas: &mut Canvas, lane: Lane, y: Fx) {
         let at = (px(self.margin), y);
         // The plates of high rows stand below the name.
-        let high = self.full(lane) && matches!(lane, Lane::Cache | Lane::Tally);
+        let high = self.full(lane) && matches!(lane, Lane::Cache | Lane::Tally | Lane::Left);
         let plate = if self.compares() && !high { 19 } else { 0 };
         let room = px(self.x0 - 9 - plate - self.margin);
         let style = Style::LaneName;

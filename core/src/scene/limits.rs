@@ -4,12 +4,14 @@
 
 use super::Side;
 use super::axis::Span;
+use super::members::whole_stripes;
 use super::snapshot::{BioView, bios, extents, requests};
 use crate::ordered::OrderedMap;
 use crate::trace::delta::DeltaKind;
 use crate::trace::model::{BioRecord, Model, Place};
 use crate::trace::timeline::Timeline;
 use crate::units::{FileId, FileRange, MAX_POS};
+use std::collections::BTreeSet;
 
 /// Most rows of bios that a lane holds.
 pub(super) const MAX_BIO_ROWS: usize = 3;
@@ -30,6 +32,12 @@ pub struct Limits {
     pub(super) bio_rows: usize,
     /// Rows of requests; none where bios go straight to the device.
     pub(super) request_rows: usize,
+    /// Stripes of an array that any run touches, ascending; none where there is no array.
+    pub(super) stripes: Vec<u64>,
+    /// Members of the array.
+    pub(super) members: usize,
+    /// By run, stripes of which all data is written in the end.
+    pub(super) whole: Vec<Vec<u64>>,
     /// Highest tally of a block.
     pub(super) tally: u32,
     /// Every run has the same extents from its start to its end.
@@ -48,6 +56,9 @@ struct Seen {
     tally: u32,
     extents_move: bool,
     extents: Vec<(u64, u64)>,
+    stripes: BTreeSet<u64>,
+    members: usize,
+    whole: Vec<u64>,
 }
 
 impl Seen {
@@ -78,6 +89,13 @@ impl Limits {
             sectors: sectors(&seen, &spans, block),
             spans,
             request_rows: seen.iter().map(|seen| seen.request_rows).max().unwrap_or(0),
+            stripes: {
+                let all: BTreeSet<u64> =
+                    seen.iter().flat_map(|seen| &seen.stripes).copied().collect();
+                all.into_iter().collect()
+            },
+            members: seen.iter().map(|seen| seen.members).max().unwrap_or(0),
+            whole: seen.iter().map(|seen| seen.whole.clone()).collect(),
             bio_rows: seen.iter().map(|seen| seen.bio_rows).max().unwrap_or(1).max(1),
             tally: seen.iter().map(|seen| seen.tally).max().unwrap_or(1).max(1),
             mapping_fixed: same && seen.iter().all(|seen| !seen.extents_move),
@@ -147,6 +165,10 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                 | DeltaKind::MemberRead
                 | DeltaKind::MemberWritten
                 | DeltaKind::RowDecision
+                | DeltaKind::MemberState
+                | DeltaKind::RowCosts
+                | DeltaKind::RowHeld
+                | DeltaKind::StripeParity
                 | DeltaKind::OpHead
                 | DeltaKind::OpPos
                 | DeltaKind::OpLen
@@ -195,6 +217,12 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
             let rows = pack(&bios(&model, file)).into_iter().max().map_or(1, |row| row + 1);
             seen.bio_rows = seen.bio_rows.max(rows.min(MAX_BIO_ROWS));
         }
+    }
+    let array = model.array();
+    if let Some(shape) = array.shape() {
+        seen.members = usize::from(shape.members);
+        seen.whole = whole_stripes(array);
+        seen.stripes = array.blocks().map(|(_, at, ..)| shape.stripe_of(at)).collect();
     }
     seen.tally = model.tallies(file).values().map(|tally| tally.written).max().unwrap_or(0);
     seen.extents = extents(&model, file).iter().map(|extent| (extent.start, extent.end)).collect();

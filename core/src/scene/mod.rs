@@ -13,6 +13,7 @@ pub mod fixed;
 mod lanes;
 mod layout;
 pub mod limits;
+mod members;
 pub mod plot;
 mod snapshot;
 pub mod svg;

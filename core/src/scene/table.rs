@@ -7,7 +7,9 @@ use super::Side;
 use super::cells::Cell;
 use super::fixed::{grouped, plural, position, size};
 use super::lanes::bios::words;
+use super::lanes::left::{block, stretches};
 use super::layout::Run;
+use super::members::{ArrayView, state_words};
 use super::snapshot::{Snapshot, USES};
 use super::view::{Lane, View};
 use crate::trace::model::Tally;
@@ -41,10 +43,10 @@ pub struct Table {
 /// The tables of every lane that the view shows, in the order of the picture.
 pub fn rows(sides: &[Side<'_>], view: &View) -> Vec<Table> {
     let limits = &*view.limits_of(sides);
-    let runs: Vec<Run> = sides.iter().map(|side| Run::new(side, view, limits)).collect();
+    let runs = Run::all(sides, view, limits);
     let mut tables = Vec::new();
     for lane in view.shown(limits) {
-        let all: Vec<Vec<Row>> = runs.iter().map(|run| lane_rows(lane, &run.now)).collect();
+        let all: Vec<Vec<Row>> = runs.iter().map(|run| lane_rows(lane, run)).collect();
         let labels: Vec<&str> = runs.iter().map(|run| run.label.as_str()).collect();
         let agree = all.len() > 1 && all.windows(2).all(|two| two[0] == two[1]);
         if agree {
@@ -70,7 +72,8 @@ fn row(what: String, state: impl Into<String>) -> Row {
     Row { what, state: state.into() }
 }
 
-fn lane_rows(lane: Lane, now: &Snapshot) -> Vec<Row> {
+fn lane_rows(lane: Lane, run: &Run) -> Vec<Row> {
+    let now = &run.now;
     match lane {
         Lane::File => file(now),
         Lane::Cache => cache(now),
@@ -78,8 +81,50 @@ fn lane_rows(lane: Lane, now: &Snapshot) -> Vec<Row> {
         Lane::Bios => bios(now),
         Lane::Requests => requests(now),
         Lane::Device => device(now),
+        Lane::Members => run.array.as_ref().map_or_else(Vec::new, members),
         Lane::Tally => tally(now),
+        Lane::Left => left(run),
     }
+}
+
+/// What a remount would find.
+fn left(run: &Run) -> Vec<Row> {
+    let Some(left) = &run.left else { return Vec::new() };
+    let size = row("size".to_owned(), size(left.size.get()));
+    let all = stretches(left, block(run)).into_iter();
+    let rows = all.map(|(start, end, found)| {
+        row(format!("bytes {} to {}", position(start), position(end)), found.words())
+    });
+    [size].into_iter().chain(rows).collect()
+}
+
+/// Disks that do not simply work, then the stripes; neighbours alike as one.
+fn members(array: &ArrayView) -> Vec<Row> {
+    let states = (0..).zip(&array.states);
+    let mut rows: Vec<Row> = states
+        .filter_map(|(nth, state): (u32, _)| Some((nth, state_words(*state)?)))
+        .map(|(nth, words)| row(format!("disk {nth}"), words))
+        .collect();
+    let mut stripes: Vec<(u64, u64, String)> = Vec::new();
+    for stripe in &array.stripes {
+        let mut words = stripe.words(array.rows);
+        if stripe.whole && stripe.read > 0 {
+            words.push_str("; in the end all of it is written, so that no read was needed");
+        }
+        match stripes.last_mut() {
+            Some(last) if last.1 + 1 == stripe.number && last.2 == words => last.1 += 1,
+            Some(_) | None => stripes.push((stripe.number, stripe.number, words)),
+        }
+    }
+    rows.extend(stripes.into_iter().map(|(first, last, words)| {
+        let what = if first == last {
+            format!("stripe {first}")
+        } else {
+            format!("stripes {first} to {last}, each")
+        };
+        row(what, words)
+    }));
+    rows
 }
 
 fn file(now: &Snapshot) -> Vec<Row> {

@@ -9,12 +9,15 @@ use super::caption::{evidence, figures};
 use super::cells::{Cargo, Cell};
 use super::fixed::{plural, position, size};
 use super::lanes::bios::words;
+use super::lanes::left::words as left_words;
 use super::lanes::requests::words as request_words;
 use super::layout::Run;
 use super::limits::Limits;
+use super::members::{StripeView, state_words};
 use super::snapshot::{CacheView, FolioView, RequestView, Snapshot, USES};
 use super::view::{Lane, View};
 use crate::block::bio::BioState;
+use crate::trace::array::MemberState;
 use crate::trace::model::ExtentState;
 use crate::units::SECTOR_SIZE;
 
@@ -102,7 +105,7 @@ impl Grid {
 /// The runs in text, one under another.
 pub fn render_text(sides: &[Side<'_>], view: &View) -> String {
     let limits = &*view.limits_of(sides);
-    let runs: Vec<Run> = sides.iter().map(|side| Run::new(side, view, limits)).collect();
+    let runs = Run::all(sides, view, limits);
     let grid = Grid::new(&runs, sides, limits);
     let mut page = Page { lines: Vec::new(), compare: sides.len() > 1 };
     head(&mut page, sides, view);
@@ -121,9 +124,11 @@ pub fn render_text(sides: &[Side<'_>], view: &View) -> String {
             Lane::Bios => page.lane(&runs, "bios", |run| bios(run, &grid)),
             Lane::Requests => page.lane(&runs, "request", |run| requests(&run.now)),
             Lane::Device => page.lane(&runs, "device", |run| device(&run.now)),
+            Lane::Members => page.lane(&runs, "members", members),
             Lane::Tally => {
                 page.lane(&runs, "times", |run| vec![grid.row(|at, end| tally(run, at, end))]);
             }
+            Lane::Left => page.lane(&runs, "left", |run| vec![left_words(run)]),
         }
     }
     if view.caption {
@@ -318,6 +323,49 @@ fn device(now: &Snapshot) -> Vec<String> {
         rows.push("idle".to_owned());
     }
     rows
+}
+
+/// A row of letters a disk, one letter a chunk; then the stripes that were read for, in words.
+fn members(run: &Run) -> Vec<String> {
+    let Some(array) = &run.array else { return vec!["idle".to_owned()] };
+    let room = ROOM - 20;
+    let disk = |(nth, state): (usize, &MemberState)| {
+        let failed = *state == MemberState::Failed;
+        let letter = |stripe: &StripeView| match stripe.chunks.get(nth) {
+            Some(chunk) if chunk.written + chunk.read > 0 || !failed => chunk.letter(stripe.whole),
+            Some(_) | None => '!',
+        };
+        let letters: String = array.stripes.iter().take(room).map(letter).collect();
+        let words = state_words(*state).map_or(String::new(), |words| format!(" {words}"));
+        format!("{nth:2} {letters}{words}")
+    };
+    let mut rows: Vec<String> = array.states.iter().enumerate().map(disk).collect();
+    let read: Vec<&StripeView> = array.stripes.iter().filter(|one| one.read > 0).collect();
+    for stripe in read.iter().take(MAX_BIOS) {
+        for line in fold(&format!("stripe {}: {}", stripe.number, stripe.words(array.rows))) {
+            rows.push(format!("   {line}"));
+        }
+    }
+    if read.len() > MAX_BIOS {
+        rows.push(format!("   and {} more that were read for", read.len() - MAX_BIOS));
+    }
+    rows.push("   W data, P Q parity, R read, Y read in vain".to_owned());
+    rows
+}
+
+/// Lines that have room beside the gutter.
+fn fold(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.len() + word.len() + 4 <= ROOM => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(_) | None => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 fn tally(run: &Run, start: u64, end: u64) -> char {

@@ -63,6 +63,8 @@ tokens! {
     WasteText = "wtext", "#b84a00", "#ff9a52", "CanvasText";
     /// Reads.
     Read = "read", "#1b76ab", "#8ccbf2", "CanvasText";
+    /// Parity.
+    Parity = "parity", "#9c3b74", "#e6a3cb", "CanvasText";
     /// The sector axis, and stripes on it.
     Stripe = "stripe", "#7b3fa0", "#c39be0", "CanvasText";
     /// What holds.
@@ -91,8 +93,8 @@ mod tests {
     #[test]
     fn text_and_marks_stand_out_from_their_grounds() {
         use Token::{
-            Asked, Bg, Clean, Error, Ink, Line, Muted, Ok, OnAsked, Panel, Read, Stripe, Sunk,
-            Tint, Waste, WasteText,
+            Asked, Bg, Clean, Error, Ink, Line, Muted, Ok, OnAsked, Panel, Parity, Read, Stripe,
+            Sunk, Tint, Waste, WasteText,
         };
         let pairs = [
             (Ink, Bg, 7.0),
@@ -105,6 +107,7 @@ mod tests {
             (OnAsked, Asked, 4.5),
             (WasteText, Bg, 4.5),
             (Stripe, Bg, 4.5),
+            (Parity, Bg, 4.5),
             (Ok, Bg, 4.5),
             (Error, Bg, 4.5),
             (Bg, Error, 4.5),

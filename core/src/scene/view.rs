@@ -20,20 +20,26 @@ pub enum Lane {
     Requests,
     /// The sector axis.
     Device,
+    /// The disks of an array, stripe by stripe; shown only where there is one.
+    Members,
     /// How often each block was written.
     Tally,
+    /// What a remount would find if the power went now; shown only where it is asked for.
+    Left,
 }
 
 impl Lane {
     /// Every lane, from top to bottom.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::File,
         Self::Cache,
         Self::Mapping,
         Self::Bios,
         Self::Requests,
         Self::Device,
+        Self::Members,
         Self::Tally,
+        Self::Left,
     ];
     /// The name beside the lane.
     pub const fn name(self) -> &'static str {
@@ -44,7 +50,9 @@ impl Lane {
             Self::Bios => "Bios",
             Self::Requests => "Requests",
             Self::Device => "Device",
+            Self::Members => "Members",
             Self::Tally => "Times written",
+            Self::Left => "After remount",
         }
     }
     /// The word in links and options.
@@ -56,7 +64,9 @@ impl Lane {
             Self::Bios => "bios",
             Self::Requests => "requests",
             Self::Device => "device",
+            Self::Members => "members",
             Self::Tally => "times",
+            Self::Left => "left",
         }
     }
     /// The lane with this word.
@@ -78,8 +88,15 @@ pub enum LaneMode {
 }
 
 /// How much of each lane is drawn.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lanes([LaneMode; Lane::ALL.len()]);
+
+impl Default for Lanes {
+    /// Every lane that needs no replay of the run.
+    fn default() -> Self {
+        Self([LaneMode::Full; Lane::ALL.len()]).with(Lane::Left, LaneMode::Hidden)
+    }
+}
 
 impl Lanes {
     /// Only these lanes.
@@ -159,7 +176,17 @@ impl View {
     /// The lanes that are drawn, from top to bottom: those that are shown and have anything to
     /// show.
     pub(super) fn shown<'a>(&'a self, limits: &'a Limits) -> impl Iterator<Item = Lane> + 'a {
-        let some = |lane: &Lane| *lane != Lane::Requests || limits.request_rows > 0;
+        let some = |lane: &Lane| match lane {
+            Lane::Requests => limits.request_rows > 0,
+            Lane::Members => !limits.stripes.is_empty(),
+            Lane::File
+            | Lane::Cache
+            | Lane::Mapping
+            | Lane::Bios
+            | Lane::Device
+            | Lane::Tally
+            | Lane::Left => true,
+        };
         Lane::ALL.into_iter().filter(|lane| self.lanes.shows(*lane)).filter(some)
     }
     /// What the whole run needs: kept, or found out now.

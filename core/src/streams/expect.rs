@@ -7,6 +7,7 @@ use super::Step;
 use super::faults::Permits;
 use super::model::Model;
 use crate::device::sim::Landed;
+use crate::engine::{ReadFlags, WriteFlags};
 use crate::errno::Errno;
 use crate::geometry::Geometry;
 use crate::ops::OpResult;
@@ -15,6 +16,7 @@ use crate::scenario::Action;
 use crate::units::{Bytes, FileRange, Pos};
 
 /// What the file can do.
+#[allow(clippy::struct_excessive_bools, reason = "each is an ability of its own")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Abilities {
     /// Sizes.
@@ -23,9 +25,19 @@ pub struct Abilities {
     pub reshapes: bool,
     /// It is a device of so many bytes.
     pub fixed: Option<Pos>,
+    /// What the start and the length of direct I/O must be whole multiples of.
+    pub sector: Bytes,
+    /// That is looked at before anything is written; else only when it is about a mapping, so that
+    /// those before it are written though the whole write is refused.
+    pub sector_first: bool,
+    /// Its blocks can be those of another file, too.
+    pub links: bool,
     /// What was stored behind EOF through a mapping is zero once the file grows over it. Kernels
     /// before 6.12 skip dirty cache over unwritten blocks when they zero, so that it may show.
     pub hides_tail: bool,
+    /// The same where a direct write makes it grow: what is dirty over holes is written first (6.12
+    /// to 2026).
+    pub hides_tail_of_direct: bool,
 }
 
 /// What an operation did, as the one who performed it saw it.
@@ -42,7 +54,7 @@ pub struct Outcome<'a> {
 }
 
 /// Whether somebody is still to be told that writeback failed.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub enum Owed {
     /// Nobody.
     #[default]
@@ -62,15 +74,30 @@ pub struct Expectation {
     pub owed: Owed,
     /// Something happened after which nobody can say what the bytes must be.
     pub blind: bool,
-    abilities: Abilities,
+    pub(super) abilities: Abilities,
+    /// The rest of the page of an EOF that a direct write moved away. Kernels that do not write
+    /// what is dirty there first leave the page writable, so that a store gets no blocks.
+    pub(super) exposed: Option<(u64, u64)>,
+    /// Something was stored behind EOF, in its page.
+    pub(super) tail_stored: bool,
+    /// Something failed that may have left space promised where nothing is dirty.
+    pub(super) promises: bool,
 }
 
-type Checked = Result<(), String>;
+pub(super) type Checked = Result<(), String>;
 
 impl Expectation {
     /// Of a file at its start.
     pub const fn new(abilities: Abilities, model: Model) -> Self {
-        Self { model, owed: Owed::No, blind: false, abilities }
+        Self {
+            model,
+            owed: Owed::No,
+            blind: false,
+            abilities,
+            exposed: None,
+            tail_stored: false,
+            promises: false,
+        }
     }
     /// Takes an operation into account; the error says what it must not have done.
     pub fn take(&mut self, step: &Step, outcome: &Outcome<'_>) -> Checked {
@@ -80,13 +107,21 @@ impl Expectation {
         let action = &step.op.action;
         let zeroes =
             matches!(action, Action::Pwrite { range, .. } if range.start().get() > self.size());
-        let reshapes = zeroes || matches!(action, Action::Truncate(_) | Action::Fallocate(..));
-        fault.write_error |= self.owed != Owed::No && reshapes;
+        let changes = matches!(action, Action::Truncate(_) | Action::Fallocate(..));
+        let (direct, before) = (is_direct(action), self.size());
+        fault.write_error |= self.owed != Owed::No && (zeroes || changes || direct);
+        self.promises |= !step.faults.is_empty();
         if fault.anything {
             self.blind = true;
             return Ok(());
         }
         match step.op.action {
+            Action::Pread { range, flags } if flags.direct => {
+                self.pread_direct(range, flags.nowait, fault, outcome)?;
+            }
+            Action::Pwrite { range, flags, .. } if flags.direct => {
+                self.pwrite_direct(range, flags, fault, outcome)?;
+            }
             Action::Pread { range, flags } => self.pread(range, flags.nowait, fault, outcome)?,
             Action::Pwrite { range, flags, .. } => {
                 self.pwrite(range, (flags.nowait, flags.dsync), fault, outcome)?;
@@ -111,14 +146,21 @@ impl Expectation {
             Action::MmapStore { range, byte } => self.store(range, byte, fault, outcome)?,
             Action::Truncate(size) => self.truncate(size, fault, outcome)?,
             Action::Fallocate(mode, range) => self.fallocate(mode, range, fault, outcome)?,
-            // No stream links files, or loses power.
-            Action::Reflink { .. } | Action::PowerCut(_) => {
+            // Who knows both files has taken it into account.
+            Action::Reflink { .. } => {}
+            // No stream loses power, or touches members of an array.
+            Action::PowerCut(_) | Action::Array(_) => {
                 self.blind = true;
                 return Ok(());
             }
             Action::Seek { pos, data } => self.seek(pos, data, outcome.result)?,
         }
         let (size, want) = (outcome.size.get(), self.model.len() as u64);
+        // Preallocation behind the old EOF may lie inside the file now.
+        self.promises |= before < want;
+        if before != want && !direct {
+            self.tail_stored = false;
+        }
         if size == want {
             Ok(())
         } else {
@@ -126,13 +168,13 @@ impl Expectation {
         }
     }
     /// Takes into account what became of writes to the device.
-    pub fn landed(&mut self, all: &[Landed]) {
+    pub fn landed<'a>(&mut self, all: impl Iterator<Item = &'a Landed>) {
         for landed in all {
             let (start, end) = (landed.range.start().get(), landed.range.end().get());
             self.model.landed(start as usize, end as usize, landed.data.as_deref());
         }
     }
-    fn size(&self) -> u64 {
+    pub(super) fn size(&self) -> u64 {
         self.model.len() as u64
     }
     fn pread(
@@ -155,7 +197,7 @@ impl Expectation {
         look.map_err(|at| self.differs("read", at, outcome.read[at - start as usize]))
     }
     /// Words for a byte that is not what it must be.
-    fn differs(&self, what: &str, at: usize, got: u8) -> String {
+    pub(super) fn differs(&self, what: &str, at: usize, got: u8) -> String {
         let want = self.model.bytes()[at];
         format!("{what}: byte {at} ({at:#x}) is {got:#04x}, expected {want:#04x}")
     }
@@ -260,7 +302,10 @@ impl Expectation {
     ) -> Checked {
         let want = self.reached(range);
         may_fail(fault, outcome.result, want)?;
-        self.blind |= !self.abilities.hides_tail && range.end().get() > self.size();
+        let (start, end) = (range.start().get(), range.end().get());
+        self.blind |= !self.abilities.hides_tail && end > self.size();
+        self.blind |= self.exposed.is_some_and(|(from, to)| start < to && from < end);
+        self.tail_stored |= end > self.size();
         let start = range.start().get().min(self.size()) as usize;
         let end = (range.end().get().min(self.size()) as usize).max(start);
         if outcome.result.0.map(Bytes::get) == want {
@@ -426,7 +471,16 @@ impl Expectation {
     }
 }
 
-fn exact(result: OpResult, want: Result<u64, Errno>) -> Checked {
+/// Whether an operation reads or writes past the cache.
+pub(super) const fn is_direct(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Pread { flags: ReadFlags { direct: true, .. }, .. }
+            | Action::Pwrite { flags: WriteFlags { direct: true, .. }, .. }
+    )
+}
+
+pub(super) fn exact(result: OpResult, want: Result<u64, Errno>) -> Checked {
     if result.0.map(Bytes::get) == want {
         return Ok(());
     }

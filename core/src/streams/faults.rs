@@ -17,6 +17,9 @@ pub(super) enum Chosen {
     NoSpace(Pos),
     /// No folio can be made that holds this byte of the file.
     NoMemory(Pos),
+    /// A direct write cannot drop the folio that holds this byte of the file: it goes through the
+    /// cache.
+    StaysCached(Pos),
     /// So many bios pass, then one fails.
     DeviceError(BioOp, u32),
 }
@@ -33,6 +36,9 @@ impl Chosen {
             Self::BadMemory(copied) => FaultKind::User(UserFault { copied, spared: Some(0) }),
             Self::NoSpace(at) => of_engine(FaultPoint::ReserveBlock, at, Errno::NoSpc, Some(1)),
             Self::NoMemory(at) => of_engine(FaultPoint::AllocFolio, at, Errno::NoMem, None),
+            Self::StaysCached(at) => {
+                of_engine(FaultPoint::InvalidateFolio, at, Errno::Busy, Some(1))
+            }
             Self::DeviceError(op, after) => FaultKind::Device(DeviceFault::eio(op, after, 1)),
         }
     }
@@ -66,6 +72,7 @@ impl Permits {
                     match (point, errno) {
                         (FaultPoint::ReserveBlock, Errno::NoSpc) => all.no_space = true,
                         (FaultPoint::AllocFolio, Errno::NoMem) => all.no_memory = true,
+                        (FaultPoint::InvalidateFolio, Errno::Busy) => {}
                         _ => all.anything = true,
                     }
                 }

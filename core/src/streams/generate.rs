@@ -2,6 +2,7 @@
 //! the edges of blocks and pages.
 
 use super::Step;
+use super::expect::is_direct;
 use super::faults::Chosen;
 use super::worlds::World;
 use crate::block::bio::BioOp;
@@ -12,7 +13,7 @@ use crate::ops::readahead::Pattern;
 use crate::ops::sync::RangeSync;
 use crate::scenario::random::Random;
 use crate::scenario::{Action, ScenarioOp};
-use crate::units::{Bytes, FileRange, Pages, Pos};
+use crate::units::{Bytes, FileId, FileRange, Pages, Pos, SECTOR_SIZE};
 
 /// What an operation may be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,6 +31,7 @@ enum What {
     Reclaim,
     Advise,
     Seek,
+    Link,
 }
 
 /// Weights of what changes no size and no extents; of 100.
@@ -47,7 +49,7 @@ const PLAIN: [(What, u64); 11] = [
     (What::Seek, 4),
 ];
 /// Weights of what does.
-const SHAPING: [(What, u64); 10] = [
+const SHAPING: [(What, u64); 11] = [
     (What::Truncate, 8),
     (What::Shape(FallocMode::Punch), 5),
     (What::Shape(FallocMode::Zero), 3),
@@ -57,6 +59,7 @@ const SHAPING: [(What, u64); 10] = [
     (What::Shape(FallocMode::Collapse), 3),
     (What::Shape(FallocMode::Insert), 2),
     (What::Shape(FallocMode::Unshare), 1),
+    (What::Link, 4),
     (What::Read, 2),
 ];
 
@@ -86,18 +89,25 @@ impl Generator {
         let limit = if world.reshapes() { limit } else { world.limit };
         Self { world, random, faults, tail, limit, last: 0, byte: 0 }
     }
-    /// The next operation on a file of `size` bytes.
-    pub fn next(&mut self, size: Pos) -> Step {
-        let size = size.get();
+    /// The next operation; the files have so many bytes.
+    pub fn next(&mut self, sizes: &[Pos]) -> Step {
+        let file = self.file();
+        let size = sizes[file.get() as usize].get();
         let what = self.choose();
-        let action = self.action(what, size);
+        let action = self.action(what, size, sizes);
         if !action.touched().is_empty() {
             self.last = action.touched().end().get();
         }
         let fault = if self.faults && self.random.one_in(8) { self.fault(&action) } else { None };
-        let file = self.world.file();
         let faults = fault.into_iter().map(|fault| fault.kind(file)).collect();
         Step { op: ScenarioOp { task: 0, file, action }, faults }
+    }
+    /// Mostly the file that the world is about; now and then the one that shares blocks with it.
+    fn file(&mut self) -> FileId {
+        if self.world.shares() && self.random.one_in(6) {
+            return self.world.other();
+        }
+        self.world.file()
     }
     fn choose(&mut self) -> What {
         let shaping = self.world.reshapes() && self.random.below(10) < 3;
@@ -105,23 +115,27 @@ impl Generator {
         let mut left = self.random.below(table.iter().map(|(_, weight)| weight).sum());
         for (what, weight) in table {
             if left < *weight {
-                return *what;
+                let possible = *what != What::Link || self.world.shares();
+                return if possible { *what } else { What::Read };
             }
             left -= weight;
         }
         What::Read
     }
-    fn action(&mut self, what: What, size: u64) -> Action {
+    fn action(&mut self, what: What, size: u64, sizes: &[Pos]) -> Action {
         match what {
             What::Read => {
                 let start = self.place(size);
                 let nowait = self.random.one_in(16);
                 let dontcache = self.random.one_in(16);
                 let range = between(start, start + self.length());
-                Action::Pread {
-                    range,
-                    flags: ReadFlags { dontcache, nowait, ..ReadFlags::default() },
+                let direct = self.random.one_in(8);
+                if direct {
+                    let flags = ReadFlags { nowait, direct, ..ReadFlags::default() };
+                    return Action::Pread { range: self.aligned(range), flags };
                 }
+                let flags = ReadFlags { dontcache, nowait, ..ReadFlags::default() };
+                Action::Pread { range, flags }
             }
             What::Write | What::Append => {
                 let start = if what == What::Append { size } else { self.place(size) };
@@ -133,6 +147,10 @@ impl Generator {
                 };
                 let len = self.length();
                 let range = self.inside(start, len);
+                if self.random.one_in(8) {
+                    let flags = WriteFlags { direct: true, dontcache: false, ..flags };
+                    return Action::Pwrite { range: self.aligned(range), byte: self.byte(), flags };
+                }
                 Action::Pwrite { range, byte: self.byte(), flags }
             }
             What::Store | What::Load => {
@@ -166,6 +184,7 @@ impl Generator {
                 };
                 Action::Fadvise(self.anywhere(size), advice)
             }
+            What::Link => self.link(size, sizes),
             What::Seek => {
                 Action::Seek { pos: Pos::new(self.place(size)), data: self.random.one_in(2) }
             }
@@ -208,6 +227,36 @@ impl Generator {
     fn inside(&self, start: u64, len: u64) -> FileRange {
         let start = start.min(self.limit - 1);
         between(start, (start + len).min(self.limit))
+    }
+    /// A range for direct I/O: mostly whole blocks, else whole sectors, now and then neither.
+    fn aligned(&mut self, range: FileRange) -> FileRange {
+        let (_, block) = self.world.units();
+        let unit = match self.random.below(8) {
+            0 => return range,
+            1..4 => block.min(SECTOR_SIZE),
+            _ => block,
+        };
+        let start = range.start().get() / unit * unit;
+        let end = range.end().get().min(self.limit) / unit * unit;
+        between(start, end.max(start + unit))
+    }
+    /// Blocks of either file become those of a file; now and then such as cannot.
+    fn link(&mut self, mine: u64, sizes: &[Pos]) -> Action {
+        let source = self.file();
+        let size = sizes[source.get() as usize].get();
+        let (from, to, len) = (self.place(size), self.place(mine), self.length());
+        if self.random.one_in(16) {
+            return Action::Reflink { source, from: Pos::new(from), range: between(to, to + len) };
+        }
+        let (_, block) = self.world.units();
+        let from = from.min(size.saturating_sub(1)) / block * block;
+        let len = len.next_multiple_of(block);
+        let len = match self.random.below(4) {
+            0 => 0,
+            _ => len.min(size.saturating_sub(from)),
+        };
+        let to = to / block * block;
+        Action::Reflink { source, from: Pos::new(from), range: between(to, to + len) }
     }
     fn anywhere(&mut self, size: u64) -> FileRange {
         if self.random.one_in(4) {
@@ -261,7 +310,7 @@ impl Generator {
     /// What is to fail while an action runs.
     fn fault(&mut self, action: &Action) -> Option<Chosen> {
         let range = action.touched();
-        let kind = self.random.below(5);
+        let kind = self.random.below(6);
         let inside = self.random.below(range.len().get().max(1));
         let after = self.random.below(3) as u32;
         match kind {
@@ -272,6 +321,7 @@ impl Generator {
             1 => Some(Chosen::NoSpace(range.start() + Bytes::new(inside))),
             2 => Some(Chosen::NoMemory(range.start() + Bytes::new(inside))),
             3 => Some(Chosen::DeviceError(BioOp::Read, after)),
+            4 if is_direct(action) => Some(Chosen::StaysCached(range.start() + Bytes::new(inside))),
             _ => Some(Chosen::DeviceError(BioOp::Write, after)),
         }
     }

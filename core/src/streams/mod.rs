@@ -6,6 +6,7 @@
 //! keeps the bytes.
 
 pub mod check;
+mod direct;
 pub mod expect;
 mod faults;
 pub mod generate;

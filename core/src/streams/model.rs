@@ -158,7 +158,10 @@ impl Model {
     /// What the device has for `[start, end)` may be anything.
     pub fn unknown_on_device(&mut self, start: usize, end: usize) {
         let Some(doubts) = &mut self.doubts else { return };
-        let end = end.min(doubts.device.len());
+        let end = end.min(doubts.device.len().max(doubts.cells.len()));
+        if doubts.device.len() < end {
+            doubts.device.resize(end, Some(0));
+        }
         if start < end {
             doubts.device[start..end].fill(None);
         }
@@ -228,6 +231,70 @@ impl Model {
             }
         }
         Ok(())
+    }
+    /// The same for a look past the cache, which says nothing of what is cached.
+    pub fn look_at_device(&mut self, start: usize, got: &[u8]) -> Result<(), usize> {
+        let loose: Vec<(usize, u8, Cell)> = self.doubts.as_ref().map_or_else(Vec::new, |doubts| {
+            let all = doubts.cells.iter().zip(&self.bytes).enumerate().skip(start).take(got.len());
+            all.filter(|(_, (cell, _))| cell.loose).map(|(at, (cell, b))| (at, *b, *cell)).collect()
+        });
+        let looked = self.look(start, got);
+        for (at, byte, cell) in loose {
+            self.bytes[at] = byte;
+            if let Some(doubts) = &mut self.doubts {
+                doubts.cells[at] = cell;
+            }
+        }
+        looked
+    }
+    /// The bytes from `at` on become `len` bytes of a file from `start` on, as they are on the
+    /// device, and so do its blocks up to `blocks` bytes; the file grows to hold them.
+    pub fn link(&mut self, at: usize, from: &Self, (start, len): (usize, usize), blocks: usize) {
+        self.put(at, &from.bytes[start..start + len]);
+        let (Some(doubts), Some(other)) = (&mut self.doubts, &from.doubts) else { return };
+        for nth in 0..len {
+            let cell = other.cells[start + nth];
+            let stored = other.device.get(start + nth).copied().unwrap_or(Some(0));
+            doubts.cells[at + nth] = match stored {
+                _ if !cell.loose => cell,
+                Some(byte) => {
+                    self.bytes[at + nth] = byte;
+                    Cell::default()
+                }
+                None => Cell { count: ANY, ..Cell::default() },
+            };
+        }
+        if doubts.device.len() < at + blocks {
+            doubts.device.resize(at + blocks, Some(0));
+        }
+        for nth in 0..blocks {
+            let stored = other.device.get(start + nth).copied().unwrap_or(Some(0));
+            doubts.device[at + nth] = stored;
+        }
+    }
+    /// Whether the device may have something else than `data` for the bytes from `at` on.
+    pub fn stores_other(&self, at: usize, data: &[u8]) -> bool {
+        let Some(doubts) = &self.doubts else { return false };
+        let stored = (at..).map(|at| doubts.device.get(at).copied().flatten());
+        data.iter().zip(stored).any(|(byte, stored)| stored.is_some_and(|stored| stored != *byte))
+    }
+    /// The blocks that hold bytes from `at` on were overwritten by another file: the cache may have
+    /// the old ones still.
+    pub fn overwritten(&mut self, at: usize, data: &[u8]) {
+        let Self { bytes, doubts } = self;
+        let Some(doubts) = doubts else { return };
+        let Doubts { cells, device, .. } = &mut **doubts;
+        for (at, byte) in (at..).zip(data) {
+            if let Some(stored) = device.get_mut(at) {
+                *stored = Some(*byte);
+            }
+            if let (Some(cell), Some(mine)) = (cells.get_mut(at), bytes.get(at))
+                && (mine != byte || cell.count > 0)
+            {
+                cell.add(*byte);
+                cell.loose = true;
+            }
+        }
     }
     /// Whether the device may have `got` for the bytes from `start` on once all is durable; if not,
     /// the first that it may not have.

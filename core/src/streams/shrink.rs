@@ -2,7 +2,7 @@
 
 use super::check::Failure;
 use super::{Step, put_steps, steps_of};
-use crate::engine::WriteFlags;
+use crate::engine::{ReadFlags, WriteFlags};
 use crate::scenario::{Action, Scenario, ScenarioOp};
 use crate::units::{Bytes, FileRange};
 
@@ -75,6 +75,9 @@ fn simpler(step: &Step) -> Vec<Step> {
             shorter(range).for_each(|range| with(Action::Pwrite { range, byte, flags }));
         }
         Action::Pread { range, flags } => {
+            if flags != ReadFlags::default() {
+                with(Action::Pread { range, flags: ReadFlags::default() });
+            }
             shorter(range).for_each(|range| with(Action::Pread { range, flags }));
         }
         Action::MmapStore { range, byte } => {
@@ -91,6 +94,7 @@ fn simpler(step: &Step) -> Vec<Step> {
         | Action::Fallocate(..)
         | Action::Reflink { .. }
         | Action::PowerCut(_)
+        | Action::Array(_)
         | Action::Sleep(_)
         | Action::Seek { .. } => {}
     }

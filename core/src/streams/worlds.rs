@@ -57,10 +57,11 @@ const fn world(
 const KIB: u64 = 1024;
 
 /// Every world.
-pub const WORLDS: [World; 7] = [
+pub const WORLDS: [World; 8] = [
     world("tiny", (64, 16, 2), Kind::Extents, 0, 700),
     world("4k", (4 * KIB, 4 * KIB, 0), Kind::Extents, 0, 32 * KIB),
     world("large-cow", (4 * KIB, KIB, 9), Kind::Shared, 20 * KIB + 100, 96 * KIB),
+    world("block-2k", (KIB, 2 * KIB, 2), Kind::Extents, 0, 20 * KIB),
     world("64k", (64 * KIB, 4 * KIB, 1), Kind::Extents, 0, 256 * KIB),
     world("16k-ext2", (16 * KIB, 512, 0), Kind::Ext2, 9000, 80 * KIB),
     world("block-16k", (4 * KIB, 16 * KIB, 4), Kind::Extents, 0, 128 * KIB),
@@ -69,9 +70,11 @@ pub const WORLDS: [World; 7] = [
 
 impl World {
     /// A real file, empty at the start, of a file system with blocks of so many bytes.
-    pub const fn real(page: u64, block: u64) -> Self {
+    /// `shares`: a second one can have the same blocks.
+    pub const fn real(page: u64, block: u64, shares: bool) -> Self {
         let order = if block > page { (block / page).ilog2() as u8 } else { 0 };
-        world("real", (page, block, order), Kind::Extents, 0, 64 * KIB)
+        let kind = if shares { Kind::Shared } else { Kind::Extents };
+        world("real", (page, block, order), kind, 0, 64 * KIB)
     }
     /// The world with this name.
     pub fn named(name: &str) -> Option<Self> {
@@ -89,9 +92,13 @@ impl World {
     pub fn shares(&self) -> bool {
         self.kind == Kind::Shared
     }
-    /// The file that operations are about.
+    /// The file that most operations are about.
     pub fn file(&self) -> FileId {
         FileId::new(u32::from(self.shares()))
+    }
+    /// The file that shares blocks with it, if there is one.
+    pub fn other(&self) -> FileId {
+        FileId::new(0)
     }
     /// A scenario without operations; profile, device and queue by chance.
     pub fn scenario(&self, random: &mut Random, title: String) -> Scenario {
@@ -124,6 +131,8 @@ impl World {
             disks: Vec::new(),
             partition: Bytes::ZERO,
             array: None,
+            zones: None,
+            array_failed: crate::device::md::Members::NONE,
             frames: FramePolicy::Packed,
             dirty: None,
             kswapd: None,

@@ -32,6 +32,78 @@ impl RowDecision {
     }
 }
 
+/// What can be done with a member.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MemberState {
+    /// Everything.
+    Working,
+    /// Nothing: it has failed.
+    Failed,
+    /// It is written, and does not hold everything yet.
+    Filling,
+}
+
+impl MemberState {
+    const ALL: [Self; 3] = [Self::Working, Self::Failed, Self::Filling];
+    /// The code used in deltas; 0 for one that works.
+    pub const fn code(self) -> u64 {
+        self as u64
+    }
+    fn from_code(code: u64) -> Self {
+        let at = usize::try_from(code).unwrap_or_default();
+        Self::ALL.get(at).copied().unwrap_or(Self::Working)
+    }
+}
+
+/// What either way to make parity of a row would read, when it was decided last. A block of a
+/// failed member counts as more than there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RowCosts {
+    /// From what changes.
+    pub rmw: u32,
+    /// Anew from all data.
+    pub rcw: u32,
+}
+
+impl RowCosts {
+    /// As one word, never 0.
+    pub const fn pack(self) -> u64 {
+        1 << 63 | (self.rmw as u64) << 31 | (self.rcw as u64 & 0x7fff_ffff)
+    }
+    /// From a word; none for 0.
+    pub const fn unpack(word: u64) -> Option<Self> {
+        if word == 0 {
+            return None;
+        }
+        Some(Self { rmw: (word >> 31) as u32, rcw: (word & 0x7fff_ffff) as u32 })
+    }
+}
+
+/// Who holds the parity of a stripe.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StripeParity {
+    /// P.
+    pub p: MemberId,
+    /// Q, where there is one.
+    pub q: Option<MemberId>,
+}
+
+impl StripeParity {
+    /// As one word, never 0.
+    pub fn pack(self) -> u64 {
+        let q = self.q.map_or(0, |q| u64::from(q.get()) + 1);
+        1 | u64::from(self.p.get()) << 8 | q << 32
+    }
+    /// From a word; none for 0.
+    pub fn unpack(word: u64) -> Option<Self> {
+        if word == 0 {
+            return None;
+        }
+        let q = (word >> 32).checked_sub(1).map(|q| MemberId::new(q as u32));
+        Some(Self { p: MemberId::new((word >> 8) as u32 & 0xff_ffff), q })
+    }
+}
+
 /// How an array is put together, as one word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArrayShape {
@@ -46,6 +118,15 @@ pub struct ArrayShape {
 }
 
 impl ArrayShape {
+    /// The stripe that a sector of a member belongs to; where there are no chunks, the part of 64
+    /// KiB.
+    pub const fn stripe_of(self, at: Sector) -> u64 {
+        at.get() / self.stripe_sectors()
+    }
+    /// Sectors of a stripe on each member.
+    pub const fn stripe_sectors(self) -> u64 {
+        if self.chunk.get() == 0 { 128 } else { self.chunk.get() }
+    }
     /// As one word, never 0.
     pub const fn pack(self) -> u64 {
         self.level as u64
@@ -72,6 +153,10 @@ pub struct ArrayState {
     /// Times read and written, by member and row.
     blocks: OrderedMap<(u32, u32), (u64, u64)>,
     rows: OrderedMap<u32, u64>,
+    costs: OrderedMap<u32, u64>,
+    held: OrderedMap<u32, u64>,
+    members: OrderedMap<u32, u64>,
+    parities: OrderedMap<u32, u64>,
 }
 
 impl ArrayState {
@@ -91,6 +176,36 @@ impl ArrayState {
             Some((Sector::new(u64::from(row) * ROW), RowDecision::from_code(*code)?))
         })
     }
+    /// What either way would have read when a row was decided about last; none where there was
+    /// nothing to weigh.
+    pub fn costs(&self, row: Sector) -> Option<RowCosts> {
+        let row = (row.get() / ROW) as u32;
+        RowCosts::unpack(self.costs.get(&row).copied().unwrap_or_default())
+    }
+    /// Every row that the cache holds something of: its first sector, and how many blocks.
+    pub fn held(&self) -> impl Iterator<Item = (Sector, u64)> {
+        self.held.iter().map(|(row, count)| (Sector::new(u64::from(row) * ROW), *count))
+    }
+    /// What can be done with a member.
+    pub fn member(&self, member: MemberId) -> MemberState {
+        MemberState::from_code(self.members.get(&member.get()).copied().unwrap_or_default())
+    }
+    /// Who holds the parity of a stripe, once it is known.
+    pub fn parity(&self, stripe: u64) -> Option<StripeParity> {
+        let stripe = u32::try_from(stripe).ok()?;
+        StripeParity::unpack(self.parities.get(&stripe).copied().unwrap_or_default())
+    }
+    /// The words of its own kind, where it has one for each object.
+    #[allow(clippy::wildcard_enum_match_arm, reason = "all others are not an array's")]
+    fn single(&mut self, kind: DeltaKind) -> &mut OrderedMap<u32, u64> {
+        match kind {
+            DeltaKind::RowCosts => &mut self.costs,
+            DeltaKind::RowHeld => &mut self.held,
+            DeltaKind::MemberState => &mut self.members,
+            DeltaKind::StripeParity => &mut self.parities,
+            _ => &mut self.rows,
+        }
+    }
     /// A word of it; 0 for what is not there.
     #[allow(clippy::wildcard_enum_match_arm, reason = "all others are not an array's")]
     pub(crate) fn word(&self, kind: DeltaKind, object: u32, aux: u32) -> u64 {
@@ -99,6 +214,10 @@ impl ArrayState {
             DeltaKind::ArrayShape => self.shape,
             DeltaKind::MemberRead => block().0,
             DeltaKind::MemberWritten => block().1,
+            DeltaKind::RowCosts => self.costs.get(&object).copied().unwrap_or_default(),
+            DeltaKind::RowHeld => self.held.get(&object).copied().unwrap_or_default(),
+            DeltaKind::MemberState => self.members.get(&object).copied().unwrap_or_default(),
+            DeltaKind::StripeParity => self.parities.get(&object).copied().unwrap_or_default(),
             _ => self.rows.get(&object).copied().unwrap_or_default(),
         }
     }
@@ -115,10 +234,10 @@ impl ArrayState {
                 }
             }
             _ if word == 0 => {
-                self.rows.remove(&object);
+                self.single(kind).remove(&object);
             }
             _ => {
-                self.rows.insert(object, word);
+                self.single(kind).insert(object, word);
             }
         }
     }
@@ -129,7 +248,15 @@ impl ArrayState {
             all.push((DeltaKind::MemberRead, member, row, *read));
             all.push((DeltaKind::MemberWritten, member, row, *written));
         }
-        all.extend(self.rows.iter().map(|(row, code)| (DeltaKind::RowDecision, row, 0, *code)));
+        for (kind, words) in [
+            (DeltaKind::RowDecision, &self.rows),
+            (DeltaKind::RowCosts, &self.costs),
+            (DeltaKind::RowHeld, &self.held),
+            (DeltaKind::MemberState, &self.members),
+            (DeltaKind::StripeParity, &self.parities),
+        ] {
+            all.extend(words.iter().map(|(object, word)| (kind, object, 0, *word)));
+        }
         all
     }
 }

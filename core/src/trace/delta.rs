@@ -153,6 +153,16 @@ kinds! {
     MemberWritten = 123, "member.written";
     /// Row of the array: [`super::array::RowDecision`] code; 0 = nothing was decided yet.
     RowDecision = 124, "row";
+    /// Member of the array: [`super::array::MemberState`] code; 0 = it works.
+    MemberState = 146, "member";
+    /// Row of the array: [`super::array::RowCosts`] of the last decision; 0 = there was nothing to
+    /// weigh.
+    RowCosts = 147, "row.costs";
+    /// Row of the array: blocks of it that its cache holds; 0 = it is not there.
+    RowHeld = 148, "row.held";
+    /// Stripe of the array: who holds its parity: [`super::array::StripeParity`]; 0 = not known
+    /// yet.
+    StripeParity = 149, "stripe.parity";
 }
 
 /// One change of one word of state.

@@ -182,7 +182,11 @@ impl Model {
             DeltaKind::ArrayShape
             | DeltaKind::MemberRead
             | DeltaKind::MemberWritten
-            | DeltaKind::RowDecision => {
+            | DeltaKind::RowDecision
+            | DeltaKind::MemberState
+            | DeltaKind::RowCosts
+            | DeltaKind::RowHeld
+            | DeltaKind::StripeParity => {
                 let mut word = self.array.word(delta.kind, delta.object, delta.aux);
                 swap(&mut word, delta)?;
                 self.array.set(delta.kind, delta.object, delta.aux, word);

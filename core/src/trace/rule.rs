@@ -446,6 +446,28 @@ rules! {
     MembersWritten = 290, Function, "ops_run_io", "{0b} are written to the members: data {1b}, P {2b}, Q {3b}";
     /// What became of rows.
     RowsCounted = 291, Delta, "raid5d", "rows so far handled: whole {0}, parity updated {1}, parity made anew {2}, delayed {3}";
+    /// The two ways to make parity of rows are weighed.
+    RowsWeighed = 350, Delta, "handle_stripe_dirtying", "parity from what changes would read {0} blocks of each row, parity anew {1}; a block of a failed member counts as more than there are";
+    /// A member of an array fails.
+    MemberFails = 351, Op, "md_error", "member {0} fails: nothing of it can be read or written any more";
+    /// A member of an array is replaced.
+    MemberReplaced = 352, Op, "raid5_add_disk", "an empty disk takes the place of member {0}: it is written, and not read before it is filled";
+    /// It holds everything.
+    MemberFilled = 353, Op, "md_do_sync", "{1b} of member {0} are made from the others: it works";
+    /// All of an array is read.
+    ArrayChecked = 354, Op, "md_do_sync", "{0} rows are read from all members; parity or a copy is wrong in {1} of them";
+    /// All of an array is made right.
+    ArrayRepaired = 355, Op, "md_do_sync", "{0} rows are read from all members; parity or a copy was wrong in {1} of them and is right now";
+    /// The power is back, and a journal is played again.
+    JournalReplayed = 356, Op, "r5c_recovery_flush_log", "{0b} of the journal are written to the members again: data and parity fit together";
+    /// The power is back, and partial parities are there.
+    ParityMended = 357, Op, "ppl_recover", "parity of {1} rows is made right for the data that is there, from the log of partial parities";
+    /// The power is back, and nothing says what was under way.
+    ArrayUnclean = 358, Op, "raid5_run", "the array was not stopped in good order: parity of any row may not fit its data before all are made anew";
+    /// A write is not where a zone takes one.
+    ZoneRefuses = 360, Function, "device", "the device refuses bio {0} at sector {1s}: its zone takes the next write at sector {2s}, as far as it fits";
+    /// An array cannot serve a bio.
+    ArrayBioFails = 359, Function, "raid5_make_request", "bio {0} fails with {1e}: more members are lost than the array makes up for";
     /// A sync asks the flushers.
     SyncAsked = 310, Function, "wb_queue_work", "the flushers are asked to write everything that is dirty, and this task waits for them; they wait for what is being written already: {0}";
     /// A flusher writes for a sync.

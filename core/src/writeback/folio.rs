@@ -84,14 +84,18 @@ impl<E: Env> World<E> {
     pub(crate) fn take_folio(&mut self, id: FolioId) -> FileRange {
         let whole = self.folio_range(id);
         self.require(self.has(id, FolioFlags::LOCKED), 20, whole.start());
-        self.clear_dirty_for_io(id);
+        if !self.mutant(Mutant::CleansLate) {
+            self.clear_dirty_for_io(id);
+        }
         self.step(Rule::WritebackFolio, [whole.start().get(), whole.len().get(), 0, 0]);
         whole
     }
     /// The folio is mapped next: it goes under writeback now, or before 6.9 once it is mapped.
     fn start_writeback(&mut self, id: FolioId, end: Pos) {
-        if self.folio_blocks(id) > 1 {
-            self.prepare_state(id, end);
+        if self.folio_blocks(id) > 1 && !self.mutant(Mutant::MapsAsOneBlock) {
+            if !self.mutant(Mutant::WritesWithoutState) {
+                self.prepare_state(id, end);
+            }
             self.start_pending(id);
         }
         if self.behaviours().write_pending != WritePending::PerBlock {
@@ -175,6 +179,9 @@ impl<E: Env> World<E> {
         let start = self.folio_pos(id);
         self.require(!self.has(id, FolioFlags::DIRTY), 21, start);
         self.require(!self.has(id, FolioFlags::WRITEBACK), 22, start);
+        if self.mutant(Mutant::CleansLate) {
+            self.clear_dirty_for_io(id);
+        }
         self.raise(id, FolioFlags::WRITEBACK);
         self.account_writeback(id);
         let folio = self.folios.at(id);
@@ -217,7 +224,9 @@ impl<E: Env> World<E> {
             }
             DirtyTracking::PerBlock | DirtyTracking::PerFolio => blocks,
         };
-        self.set_blocks(id, Half::Dirty, (0, stop), false);
+        if !self.mutant(Mutant::LeavesBlocksDirty) {
+            self.set_blocks(id, Half::Dirty, (0, stop), false);
+        }
         self.set_blocks(id, Half::Asked, (0, blocks), false);
         if let Some(state) = self.state_mut(id) {
             state.skipped = false;

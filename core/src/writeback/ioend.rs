@@ -6,6 +6,7 @@ use crate::behaviour::{IoSizeClamp, WritePending};
 use crate::block::bio::{BioEnd, BioHead, BioOp, MAX_BYTES, MAX_VECS};
 use crate::cache::folio::FolioFlags;
 use crate::cache::ifs::Half;
+use crate::check::mutant::Mutant;
 use crate::counters::Counter;
 use crate::engine::Cx;
 use crate::errno::Errno;
@@ -39,7 +40,8 @@ pub(super) async fn write_piece<E: Env>(
     cx.reach(StopPoint::BeforeMapBlocks, |_| run).await;
     let map = cx.with(|world| world.map_piece(ctx.walk.file, id, run))?;
     cx.reach(StopPoint::AfterMapBlocks, |_| run).await;
-    let piece = run.intersect(map.range);
+    let all = FileRange::between(run.start(), map.range.end());
+    let piece = if cx.mutant(Mutant::WritesTheMapping) { all } else { run.intersect(map.range) };
     let Some(addr) = map.addr_of(run.start()).filter(|_| map.kind != MapType::Hole) else {
         let args = [piece.start().get(), piece.len().get(), 0, 0];
         cx.with(|world| world.step(Rule::HoleSkipped, args));
@@ -134,6 +136,9 @@ impl<E: Env> World<E> {
         }
         if let Some((_, FaultEffect::Gives(kind))) = fault {
             return Ok(Iomap::plain(run, kind, None, 0));
+        }
+        if self.mutant(Mutant::WritesPromises) {
+            return Ok(self.file(file).provider.peek(run.start(), run.end()));
         }
         self.look_for_space(true);
         let World { files, config, .. } = self;

@@ -10,6 +10,7 @@ use crate::block::bio::BioEnd;
 use crate::buffer::gather;
 use crate::cache::folio::FolioFlags;
 use crate::cache::mapping::Tag;
+use crate::check::mutant::Mutant;
 use crate::engine::Cx;
 use crate::errno::Errno;
 use crate::iomap::Iomap;
@@ -99,7 +100,7 @@ pub(crate) async fn write_some<E: Env>(
             (folio.index, folio.order.pages().get().cast_signed())
         });
         index = cx.with(|world| world.folios.at(folio).end_index());
-        if !lock_folio(cx, walk.file, at, folio).await {
+        if !cx.mutant(Mutant::WritesUnlocked) && !lock_folio(cx, walk.file, at, folio).await {
             continue;
         }
         if !ready_to_write(cx, &walk, folio).await {
@@ -160,7 +161,9 @@ async fn ready_to_write<E: Env>(cx: &Cx<'_, E>, walk: &Walk, folio: FolioId) -> 
         cx.with(|world| world.unlock(folio));
         return false;
     }
-    wait_writeback(cx, folio).await;
+    if !cx.mutant(Mutant::WritesTwice) {
+        wait_writeback(cx, folio).await;
+    }
     true
 }
 

@@ -3,6 +3,7 @@
 //! block has no count: the one completion ends it.
 
 use crate::behaviour::WritePending;
+use crate::check::mutant::Mutant;
 use crate::units::{Bytes, FolioId};
 use crate::world::{Env, World};
 
@@ -15,6 +16,7 @@ impl<E: Env> World<E> {
         let start = self.folio_pos(id);
         let pending = match self.behaviours().write_pending {
             WritePending::PerBlock => return,
+            _ if self.mutant(Mutant::CountsNothing) => Bytes::ZERO,
             WritePending::Biased => BIAS,
             WritePending::FolioSize => self.folio_size(id),
         };

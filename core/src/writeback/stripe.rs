@@ -2,6 +2,8 @@
 //! 2025; no kernel does it here).
 
 use crate::behaviour::StripeAlignment;
+use crate::check::invariants::INSIDE_A_STRIPE;
+use crate::check::mutant::Mutant;
 use crate::iomap::Iomap;
 use crate::trace::rule::Rule;
 use crate::units::{Bytes, DevAddr, FileRange, Pos};
@@ -37,6 +39,9 @@ impl<E: Env> World<E> {
     /// The stripes that this kernel's writeback keeps to. Not where a boundary could lie inside of
     /// a block: a folio of one block knows of one I/O only.
     pub(super) fn writeback_stripe(&self) -> Option<Stripe> {
+        if self.mutant(Mutant::CrossesStripes) {
+            return None;
+        }
         let (shift, stale) = match self.behaviours().stripe_alignment {
             StripeAlignment::None | StripeAlignment::BlockSplit => return None,
             StripeAlignment::Iomap => (Bytes::ZERO, false),
@@ -83,7 +88,7 @@ impl<E: Env> World<E> {
         if stripe.get().is_multiple_of(block) {
             let first = (addr + self.config.partition).get();
             let last = first + len.get() - 1;
-            self.require(first / stripe.get() == last / stripe.get(), 36, pos);
+            self.require(first / stripe.get() == last / stripe.get(), INSIDE_A_STRIPE, pos);
         }
     }
 }

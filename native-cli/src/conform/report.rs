@@ -27,24 +27,23 @@ pub(super) struct Case {
     first: Option<Difference>,
     /// What of the case was not executed, and why.
     left_out: Option<String>,
+    /// Told, and not scored.
+    shown: Vec<String>,
 }
 
 impl Case {
     pub(super) fn skipped(id: String, why: impl Into<String>) -> Self {
-        let status = Status::Skipped(why.into());
-        Self { id, status, by_kind: BTreeMap::new(), first: None, left_out: None }
+        Self::not_compared(id, Status::Skipped(why.into()))
     }
     pub(super) fn unreadable(id: String, why: String) -> Self {
-        Self {
-            id,
-            status: Status::Unreadable(why),
-            by_kind: BTreeMap::new(),
-            first: None,
-            left_out: None,
-        }
+        Self::not_compared(id, Status::Unreadable(why))
+    }
+    fn not_compared(id: String, status: Status) -> Self {
+        let (by_kind, shown) = (BTreeMap::new(), Vec::new());
+        Self { id, status, by_kind, first: None, left_out: None, shown }
     }
     pub(super) fn compared(id: String, verdict: Verdict, known: &Known) -> Self {
-        let Verdict { by_kind, differences } = verdict;
+        let Verdict { by_kind, differences, shown } = verdict;
         let stale = known.stale(&id, &differences);
         let unlisted = differences.iter().find(|difference| !known.lists(&id, difference));
         let status = if unlisted.is_some() {
@@ -57,7 +56,7 @@ impl Case {
             Status::Listed
         };
         let first = unlisted.or(differences.first()).cloned();
-        Self { id, status, by_kind, first, left_out: None }
+        Self { id, status, by_kind, first, left_out: None, shown }
     }
     /// Says what of the case was not executed, and why.
     pub(super) fn without(mut self, left_out: Option<String>) -> Self {
@@ -95,6 +94,9 @@ impl Case {
             Status::Stale(entries) => out["listed_but_agrees"] = json!(entries),
             Status::Agree | Status::Differ | Status::Listed => {}
         }
+        if !self.shown.is_empty() {
+            out["shown"] = json!(self.shown);
+        }
         if let Some(left_out) = &self.left_out {
             out["left_out"] = json!(left_out);
         }
@@ -126,6 +128,9 @@ impl fmt::Display for Case {
                 first.got
             ),
         }?;
+        if !self.shown.is_empty() {
+            write!(f, "; not scored: {}", self.shown.join("; "))?;
+        }
         self.left_out.as_ref().map_or(Ok(()), |what| write!(f, "; left out: {what}"))
     }
 }

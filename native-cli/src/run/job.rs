@@ -8,6 +8,7 @@ use super::sink::JobSink;
 use crate::error::{Failure, Outcome};
 use crate::target::memory::Arena;
 use folioscope_core::cache::frame_alloc::FramePolicy;
+use folioscope_core::check::invariants::sentence;
 use folioscope_core::counters::{Counter, Counters};
 use folioscope_core::engine::{Engine, ReadFlags, WriteFlags, drive, settle};
 use folioscope_core::frames::Discard;
@@ -281,8 +282,11 @@ impl<'a, S: JobSink, H: JobHost<Native<S>>> Running<'a, S, H> {
         }
         let broken = self.engine.counters().get(Counter::BrokenInvariants);
         if broken > 0 {
+            let first = self.engine.look(|world| world.first_broken().map(sentence));
             return Err(Failure::broken(format!(
-                "{broken} invariants of the engine were broken: please report this with the job file"
+                "{broken} invariants of the engine were broken, first {}: please report this with \
+                 the job file",
+                first.unwrap_or_default()
             )));
         }
         Ok((self.report, self.engine.into_sink()))

@@ -4,12 +4,14 @@ use super::sink::{JobSink, Limited};
 use super::{RunArgs, limits};
 use crate::error::{Failure, Outcome};
 use crate::out::{self, Unfinished};
+use folioscope_core::check::invariants::sentence;
 use folioscope_core::counters::{Counter, Counters};
 use folioscope_core::scenario::run::{RunError, run};
 use folioscope_core::scenario::{Scenario, Variant};
 use folioscope_core::trace::sink::NoTrace;
 use folioscope_core::trace::timeline::Recording;
 use folioscope_core::trace::wire::{self, MAX_STEPS};
+use folioscope_core::units::Pos;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
@@ -41,7 +43,7 @@ pub(super) fn run_scenario(args: &RunArgs, mut scenario: Scenario) -> Outcome<()
     let mut results = Vec::new();
     for variant in variants {
         let ran = run(scenario, variant, NoTrace).map_err(|stuck| failed_in(variant, stuck))?;
-        check_invariants(scenario, variant, &ran.counters)?;
+        check_invariants(scenario, variant, &ran.counters, ran.broken)?;
         note_idle(variant, &ran.idle_steps);
         results.push((variant, ran.counters));
     }
@@ -55,7 +57,7 @@ pub(crate) fn record(
 ) -> Outcome<((folioscope_core::trace::header::Header, Counters), Recording)> {
     let ran = run(scenario, variant, Limited::default());
     let ran = ran.map_err(|stuck| failed_in(variant, stuck))?;
-    check_invariants(scenario, variant, &ran.counters)?;
+    check_invariants(scenario, variant, &ran.counters, ran.broken)?;
     note_idle(variant, &ran.idle_steps);
     if ran.sink.is_full() {
         return Err(Failure::usage(format!(
@@ -105,14 +107,18 @@ fn failed_in(variant: &Variant, error: RunError) -> Failure {
 }
 
 /// A broken invariant is a fault of the engine, except where the scenario asks to be shown one.
-fn check_invariants(scenario: &Scenario, variant: &Variant, counters: &Counters) -> Outcome<()> {
-    let broken = counters.get(Counter::BrokenInvariants);
-    if broken == 0 || scenario.keep_going {
-        return Ok(());
-    }
+fn check_invariants(
+    scenario: &Scenario,
+    variant: &Variant,
+    counters: &Counters,
+    broken: Option<(u8, Pos)>,
+) -> Outcome<()> {
+    let Some(first) = broken.filter(|_| !scenario.keep_going) else { return Ok(()) };
     Err(Failure::broken(format!(
-        "variant {:?}: {broken} invariants of the engine were broken: please report this",
-        variant.name
+        "variant {:?}: {} invariants of the engine were broken, first {}: please report this",
+        variant.name,
+        counters.get(Counter::BrokenInvariants),
+        sentence(first)
     )))
 }
 

@@ -17,6 +17,8 @@
 //!    the file is owned by the ring; `iovec`s live in the entry until completion.
 //! 4. References are made to the asked stretch only, from the mapping's raw address, so two
 //!    stretches that do not overlap never alias.
+//!
+//! Besides, one system call that no crate offers: [`clone_range`].
 #![allow(unsafe_code)]
 
 use folioscope_core::block::bio::{BioOp, BioVec};
@@ -30,6 +32,29 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;
 use std::rc::Rc;
+
+/// What `FICLONERANGE` takes (`struct file_clone_range`).
+#[repr(C)]
+struct CloneRange {
+    source: i64,
+    from: u64,
+    len: u64,
+    to: u64,
+}
+
+/// Gives `file` the `len` bytes of `source` from `from` on, at `to`, so that both have the same
+/// blocks (`FICLONERANGE`); up to the end of the source where `len` is zero.
+pub(crate) fn clone_range(
+    file: &File,
+    source: &File,
+    (from, len, to): (u64, u64, u64),
+) -> rustix::io::Result<()> {
+    const CODE: rustix::ioctl::Opcode = rustix::ioctl::opcode::write::<CloneRange>(0x94, 13);
+    let range = CloneRange { source: i64::from(source.as_raw_fd()), from, len, to };
+    // SAFETY: the kernel takes this structure for this number, reads it during the call, and
+    // changes no memory of this program; both files are open as long as it lasts.
+    unsafe { rustix::ioctl::ioctl(file, rustix::ioctl::Setter::<CODE, CloneRange>::new(range)) }
+}
 
 /// Size and alignment of a huge page.
 const HUGE: usize = 2 * 1024 * 1024;

@@ -21,6 +21,7 @@ pub const LIBRARY: Library<'_> = Library {
         "07-sub-page-dirty-tracking",
         "08-stripe-alignment",
         "09-the-partition-that-spoils-it",
+        "16-the-append-race",
         "17-what-the-stripe-cache-absorbs",
         "18-bytes-from-the-wrong-place",
     ],
@@ -41,6 +42,7 @@ pub const LIBRARY: Library<'_> = Library {
         "stripe-alignment-partition",
         "stripe-stale-offset",
         "sub-page-dirty-tracking",
+        "write-hole",
     ],
 };
 

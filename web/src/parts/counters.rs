@@ -2,7 +2,7 @@
 
 use crate::session::{Run, Session};
 use folioscope_core::block::bio::{BioOp, BioState};
-use folioscope_core::check::invariants::{INVARIANTS, name, words};
+use folioscope_core::check::invariants::{INVARIANTS, Invariant, name, words};
 use folioscope_core::counters::{Counter, Counters};
 use folioscope_core::scene::fixed::{grouped, size, times};
 use yew::{Html, classes, html};
@@ -151,6 +151,10 @@ fn lamp(session: &Session) -> Html {
             })
             .collect::<Vec<_>>()
     };
+    let behaviours = |run: &Run| run.timeline().header().behaviours;
+    let holds = |one: &Invariant| session.runs().iter().any(|run| (one.holds_in)(&behaviours(run)));
+    let names: Vec<String> =
+        INVARIANTS.iter().filter(|one| holds(one)).map(|one| name(one.number)).collect();
     let mut broken: Vec<String> = session.runs().iter().enumerate().flat_map(row).collect();
     let more = broken.len().saturating_sub(5);
     broken.truncate(5);
@@ -158,8 +162,9 @@ fn lamp(session: &Session) -> Html {
         <div id="lamp" class={classes!("lamp", (!broken.is_empty()).then_some("broken"))}
             data-broken={(broken.len() + more).to_string()}>
             if broken.is_empty() {
-                <span title="Rules that the kernel's code relies on, checked at every step so far">
-                    { format!("{} invariants hold", INVARIANTS.len()) }
+                <span title={format!("Rules that the kernel's code relies on, checked at every step \
+                    so far: {}", names.join(" "))}>
+                    { format!("{} invariants hold", names.len()) }
                 </span>
             } else {
                 <ul>

@@ -3,16 +3,17 @@
 //!
 //! One token says when the thread of the array runs; it is the only freedom that a schedule has.
 
+use super::disks::Disks;
+use super::log::Log;
 use super::stripes::{
     ArrayBio, ArrayBioId, Consistency, Ended, MemberIo, Note, Pass, Purpose, StripeConfig, Stripes,
     Tally,
 };
 use crate::block::bio::BioOp;
 use crate::device::store::Store;
+use crate::device::volatile::Choose;
 use crate::errno::Errno;
-use crate::ordered::OrderedMap;
-use crate::units::{Bytes, DevAddr, MemberId, SECTOR_SIZE, Sector, Sectors};
-use core::ops::Range;
+use crate::units::{Bytes, MemberId, SECTOR_SIZE, Sector, Sectors};
 use std::collections::VecDeque;
 
 /// When the thread of the array runs.
@@ -52,6 +53,8 @@ pub struct Seen {
     pub len: Sectors,
     /// What the block is to its row.
     pub role: Role,
+    /// Which run of the array's thread sent it: those of one run are in one plug.
+    pub turn: u32,
 }
 
 /// What an array did, in order.
@@ -79,20 +82,33 @@ impl Sums {
     }
 }
 
+/// What an array found when the power was back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Assembled {
+    /// Blocks of the journal, which were written again.
+    Replayed(u64),
+    /// Rows of the log of partial parities, whose parity is right.
+    Mended(u64),
+    /// Nothing: parity of any row may be wrong until all are checked.
+    Unclean,
+}
+
 /// An array with its disks.
+#[derive(Clone, Debug)]
 pub struct Bench {
     /// The array.
     pub stripes: Stripes,
-    disks: Vec<Store>,
+    pub(super) disks: Disks,
     token: Token,
     flying: VecDeque<MemberIo>,
     events: Vec<Event>,
-    /// Rows whose writes stand in a log, until they are on their members.
-    log: OrderedMap<u64, Vec<(MemberId, Vec<u8>)>>,
+    /// Rows whose writes stand in a log, until they are on their members for good.
+    log: Log,
     sums: Sums,
     told: Tally,
     ended: Vec<Ended>,
     next: u32,
+    turns: u32,
     /// Rows that their member cannot read: member, first sector.
     bad: Vec<(MemberId, Sector)>,
     /// Writes that still reach a disk before the power goes; none: it stays.
@@ -102,29 +118,29 @@ pub struct Bench {
 impl Bench {
     /// An array over empty disks.
     pub fn new(config: StripeConfig, token: Token) -> Self {
-        let members = config.parity.members() as usize;
         Self {
             stripes: Stripes::new(config),
-            disks: vec![Store::default(); members],
+            disks: Disks::new(config.parity.members()),
             token,
             flying: VecDeque::new(),
             events: Vec::new(),
-            log: OrderedMap::default(),
+            log: Log::default(),
             sums: Sums::default(),
             told: Tally::default(),
             ended: Vec::new(),
             next: 0,
+            turns: 0,
             bad: Vec::new(),
             power: None,
         }
     }
     /// The bytes of a member.
     pub fn disk(&self, member: MemberId) -> &Store {
-        &self.disks[member.get() as usize]
+        self.disks.store(member)
     }
     /// The bytes of a member, to be damaged.
     pub fn disk_mut(&mut self, member: MemberId) -> &mut Store {
-        &mut self.disks[member.get() as usize]
+        self.disks.store_mut(member)
     }
     /// What the array did since this was asked last, in order.
     pub fn take_events(&mut self) -> Vec<Event> {
@@ -135,9 +151,9 @@ impl Bench {
         let now = self.stripes.tally();
         now.since(core::mem::replace(&mut self.told, now))
     }
-    /// Bios that have ended are nobody's concern any more.
-    pub fn forget_ended(&mut self) {
-        self.ended.clear();
+    /// Bios that have ended since this was asked last.
+    pub fn take_ended(&mut self) -> Vec<Ended> {
+        core::mem::take(&mut self.ended)
     }
     /// Totals since this was asked last.
     pub fn take_sums(&mut self) -> Sums {
@@ -159,7 +175,7 @@ impl Bench {
     }
     /// An empty disk takes the place of a member.
     pub fn replace(&mut self, member: MemberId) {
-        self.disks[member.get() as usize] = Store::default();
+        self.disks.replace(member);
         self.stripes.replace(member);
     }
     /// Submits a bio. By the token the array may get to work on it at once.
@@ -193,6 +209,7 @@ impl Bench {
     }
     /// The thread runs, then what it sent ends; whether anything was done.
     fn turn(&mut self) -> bool {
+        self.turns += 1;
         let mut worked = self.stripes.run_thread();
         self.events.extend(self.stripes.take_notes().into_iter().map(Event::Note));
         while let Some(io) = self.stripes.poll_io() {
@@ -209,7 +226,6 @@ impl Bench {
     }
     fn carry_out(&mut self, io: &MemberIo) {
         self.record(io);
-        let at = DevAddr::new(io.start.get() * SECTOR_SIZE);
         let len = Bytes::new(io.len.get() * SECTOR_SIZE);
         let bytes = self.stripes.config().bytes;
         match io.purpose {
@@ -217,16 +233,16 @@ impl Bench {
             Purpose::Log(row) => return self.log_row(row),
             Purpose::Row(_) | Purpose::Bypass(..) => {}
         }
-        let Some(disk) = self.disks.get_mut(io.member.get() as usize) else { return };
         match io.op {
             BioOp::Write => {
                 let powered = self.power.is_none_or(|left| left > 0);
                 self.power = self.power.map(|left| left.saturating_sub(1));
                 if powered && bytes {
-                    disk.write(at, &io.data);
+                    self.disks.write(io.member, io.start, &io.data);
                 }
-                if powered && let Some(waiting) = self.log.get_mut(&io.start.get()) {
-                    waiting.retain(|(member, _)| *member != io.member);
+                // A disk that may lose what it has taken needs the log for longer.
+                if powered && !self.disks.tracks_power() {
+                    self.log.reached(io.start, io.member);
                 }
                 self.bad.retain(|(member, row)| *member != io.member || *row != io.start);
                 self.stripes.member_ended(io.id, Ok(&[]));
@@ -239,7 +255,8 @@ impl Bench {
                     self.stripes.member_ended(io.id, Err(Errno::Io));
                     return;
                 }
-                let data = if bytes { disk.bytes(at, len) } else { Vec::new() };
+                let data =
+                    if bytes { self.disks.bytes(io.member, io.start, len) } else { Vec::new() };
                 self.stripes.member_ended(io.id, Ok(&data));
             }
         }
@@ -252,35 +269,61 @@ impl Bench {
         let of_row = |io: &&MemberIo| io.op == BioOp::Write && io.purpose == Purpose::Row(row);
         let writes = self.flying.iter().filter(of_row);
         let all = writes.map(|io| (io.member, io.data.clone())).collect();
-        self.log.insert(row.get(), all);
+        self.log.push(row, self.disks.mark(), all);
     }
-    /// The power is back: what the array knows is gone, and it makes of its members what it can.
-    /// A log is played again; a partial parity makes parity right for the data that is there; else
-    /// parity is made anew, which takes every member.
-    pub fn power_on(&mut self) {
-        let config = *self.stripes.config();
+    /// The array is assembled anew after it was stopped in good order: its cache is empty.
+    pub fn assemble(&mut self) {
         self.power = None;
         self.flying.clear();
-        self.stripes = Stripes::new(config);
+        self.ended.clear();
+        self.told = Tally::default();
+        self.stripes = self.stripes.assembled();
+    }
+    /// The power is back: what the array knew is gone, and it makes of its members what it can. A
+    /// journal is played again; a partial parity makes parity right for the data that is there;
+    /// else every parity is in doubt until a pass over all members has made it anew.
+    pub fn power_on(&mut self) -> Assembled {
+        let config = *self.stripes.config();
+        self.assemble();
         let log = core::mem::take(&mut self.log);
-        match config.consistency {
-            Consistency::Journal => {
-                for (row, writes) in &log {
-                    for (member, data) in writes {
-                        let at = DevAddr::new(row * SECTOR_SIZE);
-                        self.disks[member.get() as usize].write(at, data);
-                    }
-                }
-            }
-            // Parity is the one of the data that was to stay, and of what is there of the rest.
+        let stripes = &self.stripes;
+        let works = |member| stripes.works(member);
+        let found = match config.consistency {
+            Consistency::Journal => Assembled::Replayed(log.replay(&mut self.disks, works)),
             Consistency::PartialParity => {
-                for (row, _) in &log {
-                    self.stripes.pass(Sector::new(row), Pass::Repair);
-                    self.settle();
-                }
+                Assembled::Mended(log.mend(&config.parity, &mut self.disks, works))
             }
-            Consistency::Resync | Consistency::Bitmap => {}
+            Consistency::Resync | Consistency::Bitmap => Assembled::Unclean,
+        };
+        if found == Assembled::Unclean {
+            self.stripes.set_resync_from(Some(Sector::ZERO));
+        } else {
+            self.disks.flush_all();
         }
+        found
+    }
+    /// From now on it is known what of the members a power cut would leave.
+    pub fn track_power(&mut self) {
+        self.disks.track_power();
+    }
+    /// What is done from now on is needed by the bio of this number and by later ones.
+    pub const fn set_mark(&mut self, mark: u64) {
+        self.disks.set_mark(mark);
+    }
+    /// What the first `mark` bios need is durable.
+    pub fn flush(&mut self, mark: u64) {
+        self.disks.flush(mark);
+        self.log.flush(mark);
+    }
+    /// Sectors of the members that a power cut could leave one way or another.
+    pub fn unsettled(&self) -> usize {
+        self.disks.unsettled()
+    }
+    /// The power goes and comes back: of what the members were sent since they were flushed some is
+    /// there. What the first `floor` bios need is in any case.
+    pub fn cut(&mut self, floor: u64, choose: &mut dyn Choose) -> Assembled {
+        self.disks.cut(floor, choose);
+        self.power_on()
     }
     /// A member fails before anybody could make parity right.
     pub fn fail(&mut self, member: MemberId) {
@@ -302,7 +345,8 @@ impl Bench {
         let sum = &mut sums[role as usize];
         *sum = (sum.0 + 1, sum.1 + io.len.get());
         let MemberIo { member, op, sync, start, len, .. } = *io;
-        self.events.push(Event::Io(Seen { member, op, sync, start, len, role }));
+        let turn = self.turns;
+        self.events.push(Event::Io(Seen { member, op, sync, start, len, role, turn }));
     }
     /// Writes, and waits.
     pub fn write(&mut self, start: Sector, data: Vec<u8>) -> Result<(), Errno> {
@@ -331,8 +375,9 @@ impl Bench {
             self.stripes.set_resync_from(None);
         }
     }
-    /// Reads these rows as a whole; the rows before them hold what they should.
-    pub fn pass_rows(&mut self, pass: Pass, rows: Range<u64>) {
+    /// Reads these rows as a whole, in ascending order; for a rebuild all rows before each of them
+    /// hold what they should.
+    pub fn pass_rows(&mut self, pass: Pass, rows: impl IntoIterator<Item = u64>) {
         for row in rows {
             let at = Sector::new(row * super::stripes::ROW.get());
             if !self.stripes.pass(at, pass) {
@@ -344,5 +389,10 @@ impl Bench {
                 self.stripes.recovered(at + super::stripes::ROW);
             }
         }
+    }
+    /// All of the members hold what they should, and keep it.
+    pub fn rebuilt(&mut self) {
+        self.stripes.recovered(Sector::ZERO + self.stripes.config().member);
+        self.disks.flush_all();
     }
 }

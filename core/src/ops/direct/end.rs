@@ -176,7 +176,8 @@ impl<E: Env> World<E> {
     fn free_unused(&mut self, file: FileId, range: FileRange) {
         let (geometry, size) = (self.geometry(), self.file(file).size);
         let provider = &self.file(file).provider;
-        let frees = provider.manner() == Some(Manner::Generic);
+        let ext2 = matches!(provider, Provider::Indirect(_));
+        let frees = ext2 || provider.manner() == Some(Manner::Generic);
         let from = geometry.round_up_block(size).max(geometry.round_down_block(range.start()));
         let behind = FileRange::between(from, geometry.round_up_block(range.end()));
         if frees {

@@ -12,11 +12,13 @@ mod routes;
 pub(crate) use routes::{append, pwrite};
 
 use super::iter;
+use super::sync::write_before;
 use crate::cache::mapping::Tag;
 use crate::counters::Counter;
 use crate::engine::{Cx, ReadFlags};
 use crate::errno::Errno;
 use crate::frames::{FrameStore, UserDest, UserSource};
+use crate::fs::Provider;
 use crate::iomap::{Intent, Iomap, MapType, Mapping};
 use crate::locks::{Lock, Mode};
 use crate::ordered::OrderedMap;
@@ -138,14 +140,20 @@ async fn read<E: Env>(
     flags: ReadFlags,
 ) -> Result<Bytes, Errno> {
     let pos = range.start();
-    if pos >= cx.with(|world| world.file(file).size) {
+    let (size, raw) = cx.with(|world| {
+        let inode = world.file(file);
+        (inode.size, matches!(inode.provider, Provider::BlockDev(_)))
+    });
+    if pos >= size {
         return Ok(Bytes::ZERO);
     }
+    // Behind the end of a device nothing is asked for (`blkdev_read_iter`).
+    let range = if raw { FileRange::between(pos, range.end().min(size)) } else { range };
     if flags.nowait && cx.with(|world| world.has_unwritten_cache(file, range)) {
         return Err(Errno::Again);
     }
     cx.with(|world| world.step(Rule::DirectBegins, [pos.get(), range.len().get(), 0, 0]));
-    flush(cx, file, range).await?;
+    write_before(cx, file, range).await?;
     let op = cx.with(|world| world.begin_direct(file, range, None));
     let how = How { nowait: flags.nowait, overwrites: false, queued: false };
     // What went wrong is kept with the read.
@@ -159,13 +167,6 @@ async fn read<E: Env>(
         world.count(Counter::AppRead, read.get());
         if landed { Ok(read) } else { Err(Errno::Fault) }
     })
-}
-
-/// Writes what is dirty in a range, waits for it, and tells of errors that nobody was told
-/// (`filemap_write_and_wait_range`).
-async fn flush<E: Env>(cx: &Cx<'_, E>, file: FileId, range: FileRange) -> Result<(), Errno> {
-    let written = super::sync::write_and_wait(cx, file, range).await;
-    written.and(cx.with(|world| world.check_errors(file)))
 }
 
 /// Writes a range past the cache, whose checks it has passed; how much of it was written, and
@@ -215,7 +216,7 @@ async fn begin_write<E: Env>(
             return Err(Errno::Again);
         }
     } else {
-        let flushed = flush(cx, file, range).await;
+        let flushed = write_before(cx, file, range).await;
         if flushed.is_ok() {
             cx.wait(|world| world.sweep(file, range, &mut sweep).then_some(())).await;
         }

@@ -8,6 +8,7 @@ use crate::errno::Errno;
 use crate::frames::UserSource;
 use crate::fs::Provider;
 use crate::locks::{Lock, Mode};
+use crate::ops::sync::write_before;
 use crate::ops::{write as buffered, zero};
 use crate::trace::rule::Rule;
 use crate::units::{Bytes, FileId, FileRange, Offset, Pos};
@@ -223,7 +224,10 @@ async fn through_cache<E: Env>(
     };
     let here = FileRange::between(at, at + more);
     if cx.with(|world| world.file(file).provider.writes_fallback_back()) {
-        super::flush(cx, file, here).await?;
+        if let Err(errno) = write_before(cx, file, here).await {
+            // Nobody knows how much of it is on the device: what went past the cache counts.
+            return if done.is_zero() { Err(errno) } else { Ok(done) };
+        }
         cx.with(|world| {
             let geometry = world.geometry();
             let start = geometry.page_pos(geometry.page_floor(here.start()));

@@ -169,6 +169,7 @@ impl History {
             | Action::Msync(_)
             | Action::SyncRange(..)
             | Action::PowerCut(_)
+            | Action::Array(_)
             | Action::Fadvise(..)
             | Action::Sleep(_)
             | Action::Seek { .. } => {}
@@ -322,6 +323,7 @@ pub(super) fn durable_by(action: &Action, written: Bytes) -> Option<FileRange> {
         | Action::Truncate(_)
         | Action::Fallocate(..)
         | Action::PowerCut(_)
+        | Action::Array(_)
         | Action::Reflink { .. }
         | Action::Fadvise(..)
         | Action::Sleep(_)

@@ -13,9 +13,10 @@ use super::armed::Armed;
 use super::perform::perform;
 use super::run::Simulation;
 use super::{Action, FileSystem, Scenario, StartFile, Variant};
+use crate::check::invariants::name;
 use crate::device::sim::{Sim, Timing};
 use crate::device::store::Store;
-use crate::device::volatile::{Choose, Everything, Nothing, Unsettled};
+use crate::device::volatile::{Everything, Nothing};
 use crate::engine::{Engine, Host, Stuck, drive, settle};
 use crate::fs::extent_map::Extent;
 use crate::iomap::MapType;
@@ -120,6 +121,11 @@ pub fn sweep(scenario: &Scenario, variant: &Variant, how: Thoroughness) -> Resul
         if let Action::PowerCut(_) = op.action {
             break;
         }
+        if let Action::Array(act) = op.action {
+            host.sim.act(&engine, act);
+            host.look(&engine);
+            continue;
+        }
         armed.arm(at, &engine, &mut host.sim);
         let result = drive(&engine, &mut host, perform(&engine, *op, armed.user(at), None));
         let result = result.map_err(|stuck| Failed::Stuck(at, stuck))?;
@@ -213,7 +219,7 @@ impl Watching<'_> {
             return;
         }
         self.seen = Some(now);
-        let unsettled = self.sim.unsettled();
+        let remains = self.sim.remains();
         // The records as each of these transactions leaves them.
         let mut images = vec![durable];
         for commit in &log {
@@ -227,7 +233,7 @@ impl Watching<'_> {
                 Some(*most)
             }))
             .collect();
-        self.looked.sectors += unsettled.sectors() as u64;
+        self.looked.sectors += remains.sectors() as u64;
         for state in 0..self.watch.how.states {
             let moment = self.looked.moments;
             let mut random =
@@ -238,12 +244,11 @@ impl Watching<'_> {
                 _ => random.below(log.len() as u64 + 1) as usize,
             };
             let floor = if self.watch.how.data_first { floors[records] } else { 0 };
-            let mut medium = self.sim.medium().clone();
-            match state {
-                0 | 2 => put(&unsettled, floor, &mut medium, &mut Nothing),
-                1 => put(&unsettled, floor, &mut medium, &mut Everything),
-                _ => put(&unsettled, floor, &mut medium, &mut Sectors::new(&mut random)),
-            }
+            let medium = match state {
+                0 | 2 => remains.draw(floor, &mut Nothing),
+                1 => remains.draw(floor, &mut Everything),
+                _ => remains.draw(floor, &mut Sectors::new(&mut random)),
+            };
             let mounts = state % self.watch.how.mount_every == 0;
             let result = self.watch.check(&images[records], &medium, mounts);
             self.looked.states += 1;
@@ -258,10 +263,6 @@ impl Watching<'_> {
         }
         self.looked.moments += 1;
     }
-}
-
-fn put(unsettled: &Unsettled, floor: u64, medium: &mut Store, choose: &mut impl Choose) {
-    unsettled.settle(floor, medium, choose);
 }
 
 /// What is wrong, with which file.
@@ -337,7 +338,7 @@ impl Watch<'_> {
         let calm = Scenario { device: Timing::Ram, ..self.scenario.clone() };
         let Simulation { engine, mut sim } =
             Simulation::with_store(&calm, self.variant, NoTrace, Store::stale(STALE));
-        *sim.store_mut() = medium.clone();
+        sim.set_bytes(medium.clone());
         for (file, image) in images.iter().enumerate() {
             engine.mount(FileId::new(file as u32), image);
         }
@@ -359,7 +360,7 @@ impl Watch<'_> {
         }
         let broken = engine.look(crate::world::World::broken_invariants);
         if let Some((number, pos)) = broken.first() {
-            return Err((0, format!("invariant I{number} is broken at {pos}"), None));
+            return Err((0, format!("invariant {} is broken at {pos}", name(*number)), None));
         }
         let taken = engine.look(crate::world::World::space_taken);
         let counted = self.space_of(images);

@@ -101,25 +101,32 @@ fn operations(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) {
     }
 }
 
-/// The end of the file in memory, and on the device where that lies elsewhere.
+/// The end of the file in memory, and on the device where that lies elsewhere; of each run where
+/// they differ.
 fn ends(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) {
-    let Some(run) = frame.runs.last() else { return };
     let end = frame.file.segments().last().map_or(0, |last| last.end);
-    let (size, disk) = (run.now.size, run.now.disk_size);
-    let mut marks = vec![(size, "EOF", 0)];
-    if disk != size {
-        marks.push((disk, "EOF on disk", 1));
+    let agree = frame.agree(|a, b| (a.size, a.disk_size) == (b.size, b.disk_size));
+    let mut marks = Vec::new();
+    for (at, run) in frame.runs.iter().enumerate().take(if agree { 1 } else { frame.runs.len() }) {
+        let of = if agree { String::new() } else { format!(" of {}", run.label) };
+        let (size, disk) = (run.now.size, run.now.disk_size);
+        marks.push((at, size, format!("EOF{of}"), 0));
+        if disk != size {
+            marks.push((at, disk, format!("EOF on disk{of}"), 1));
+        }
     }
-    for (pos, name, k) in marks {
+    for (run, pos, name, k) in &marks {
+        let (run, pos, k) = (*run, *pos, *k);
         let Some(x) = frame.file.x(pos).filter(|_| pos < end && pos > 0) else { continue };
         canvas.line(
-            id(0, "eof", 0, k),
+            id(run, "eof", 0, k),
             Style::Eof,
             (x + HALF, top + px(14)),
             (x + HALF, top + px(FULL)),
         );
         let y = top + px(39);
         let places = [(x + px(4), y, Anchor::Start), (x - px(4), y, Anchor::End)];
-        canvas.label(id(0, "eofname", 0, k), Style::Tick, frame.edges(), &places, &[name, "EOF"]);
+        let texts = [name.as_str(), "EOF"];
+        canvas.label(id(run, "eofname", 0, k), Style::Tick, frame.edges(), &places, &texts);
     }
 }

@@ -4,6 +4,8 @@ pub(super) mod bios;
 pub(super) mod cache;
 pub(super) mod device;
 pub(super) mod file;
+pub(super) mod left;
 pub(super) mod mapping;
+pub(super) mod members;
 pub(super) mod requests;
 pub(super) mod tally;

@@ -133,6 +133,11 @@ pub(super) struct GuestOp {
     pub(super) member_sum: Option<Value>,
     #[serde(default)]
     pub(super) md_rmw_rcw: Vec<Value>,
+    /// Its members' bios by device, and their requests in the order of their issue.
+    #[serde(default)]
+    pub(super) member_bios: Vec<Value>,
+    #[serde(default)]
+    pub(super) member_requests: Vec<Value>,
 }
 
 /// The name of an event row.

@@ -1,6 +1,6 @@
 //! The limits that an array's queue had, against those that follow from its shape and its members.
 
-use super::format::{Common, GuestCase, Md, Queue};
+use super::format::{Common, GuestCase, Md, Queue, SchedulerName};
 use crate::conform::compare::{Kind, Verdict};
 use crate::conform::execute::profile_of;
 use folioscope_core::behaviour::StripeAlignment;
@@ -44,6 +44,15 @@ pub(super) fn compare(
     let want = row(&limits_of(array), Bytes::kib(array.read_ahead_kb));
     verdict.value(Kind::GuestLimits, 0, want, row(&made, made.read_ahead(rules)));
     Ok(())
+}
+
+/// The limits of a member of the array, and whether a scheduler orders its requests.
+pub(super) fn of_member(common: &Common, case: &GuestCase) -> (QueueLimits, bool) {
+    let all = if case.limits.is_empty() { &common.limits } else { &case.limits };
+    let member = all.iter().find(|(name, _)| !name.starts_with("md"));
+    member.map_or((QueueLimits::USUAL, true), |(_, queue)| {
+        (limits_of(queue), queue.scheduler == SchedulerName::MqDeadline)
+    })
 }
 
 fn limits_of(queue: &Queue) -> QueueLimits {

@@ -6,14 +6,16 @@
 
 use super::command::Line;
 use super::format::{GuestOp, Md, Member, folded, name, number, text};
+use super::members::Queues;
 use crate::conform::compare::{Kind, Verdict};
 use crate::conform::script::Act;
 use folioscope_core::block::bio::BioOp;
 use folioscope_core::device::md::mirrors::{Copies, Mirrors};
-use folioscope_core::device::md::run::{Bench, Sums, Token};
-use folioscope_core::device::md::stripes::{Consistency, Note, RmwLevel, StripeConfig};
+use folioscope_core::device::md::parity::Parity;
+use folioscope_core::device::md::run::{Bench, Event, Sums, Token};
+use folioscope_core::device::md::stripes::{Consistency, Note, ROW, RmwLevel, StripeConfig};
 use folioscope_core::device::md::zones::{ZoneOrder, Zones};
-use folioscope_core::units::{Sector, Sectors};
+use folioscope_core::units::{SECTOR_SIZE, Sector, Sectors};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
@@ -37,6 +39,7 @@ pub(super) struct Array<'a> {
     direct: bool,
     /// Operations whose results are the same on every kernel.
     stable: BTreeSet<usize>,
+    queues: Queues<'a>,
 }
 
 impl<'a> Array<'a> {
@@ -44,13 +47,14 @@ impl<'a> Array<'a> {
         id: &str,
         (md, members): (&'a Md, &'a [Member]),
         stable: BTreeSet<usize>,
+        queues: Queues<'a>,
     ) -> Self {
         let direct = id.contains("_dio_");
-        Self { md, members, direct, stable }
+        Self { md, members, direct, stable, queues }
     }
     /// Gives the array the bios of every operation, and compares.
     pub(super) fn compare(
-        &self,
+        mut self,
         verdict: &mut Verdict,
         lines: &[Line],
         ops: &[GuestOp],
@@ -83,14 +87,13 @@ impl<'a> Array<'a> {
         })
     }
     fn compare_stripes(
-        &self,
+        &mut self,
         verdict: &mut Verdict,
         lines: &[Line],
         ops: &[GuestOp],
     ) -> Result<(), String> {
         let config = self.config()?;
         let mut bench = Bench::new(config, Token::Sleep);
-        let full_rows = config.parity.data_members();
         for (at, (line, op)) in lines.iter().zip(ops).enumerate() {
             let tops = tops(op);
             for group in groups(line, &tops, self.direct) {
@@ -100,20 +103,55 @@ impl<'a> Array<'a> {
                 }
                 bench.settle();
             }
-            let (sums, notes) = (bench.take_sums(), bench.take_notes());
+            let sums = bench.take_sums();
+            let (mut notes, mut seen) = (Vec::new(), Vec::new());
+            for event in bench.take_events() {
+                match event {
+                    Event::Note(note) => notes.push(note),
+                    Event::Io(io) => seen.push(io),
+                }
+            }
+            let scored = self.direct && self.stable.contains(&at);
+            let groups = groups(line, &tops, self.direct);
+            let ordered = scored && groups.iter().all(|group| self.has_one_order(group));
+            if !ordered {
+                self.queues.remember(&op.member_requests);
+            }
             let Some(expected) = &op.member_sum else { continue };
-            if self.direct && self.stable.contains(&at) {
+            if scored {
                 // Reads pass by the rows: as many as the bios, which user memory decides.
                 let reads = tops.iter().all(|top| top.op == BioOp::Read);
                 let part = |sums: Value| if reads { sums["sectors"].clone() } else { sums };
                 let (want, got) = (part(expected_sums(expected)), part(sums_json(&sums)));
                 verdict.value(Kind::GuestMembers, at, want, got);
                 verdict.field(Kind::GuestRows, at, &op.md_rmw_rcw, &rows_json(&notes));
-            } else if !tops.is_empty() {
-                bounds(verdict, at, (&tops, &expected_sums(expected)), full_rows);
+            }
+            if ordered {
+                let asked = self.queues.run(&seen);
+                verdict.field(Kind::GuestMemberBios, at, &op.member_bios, &asked.bios);
+                verdict.field(Kind::GuestMemberRequests, at, &op.member_requests, &asked.requests);
+                let counts = json!([expected["merges"], expected["requests"]]);
+                verdict.value(Kind::GuestMemberCounts, at, counts, asked.counts);
+            }
+            if !scored && !tops.is_empty() {
+                bounds(verdict, at, (&tops, &expected_sums(expected)), &config.parity);
+                let read = read_sectors(&sums_json(&sums));
+                verdict.show(at, "sectors read of members", read_sectors(expected), read);
             }
         }
         Ok(())
+    }
+    /// Whether the bios of a call can reach the members in one order only: it is one bio, inside a
+    /// chunk or of whole chunks of a stripe, so that all its rows are alike. Else some rows are
+    /// written while others wait for what is read, and how far the thread has come when a read ends
+    /// is a matter of time.
+    fn has_one_order(&self, group: &[Top]) -> bool {
+        let width = super::limits::parity(self.md).map_or(0, |parity| parity.width().get());
+        let (stripe, chunk) = (width / SECTOR_SIZE, self.chunk().get());
+        let [top] = group else { return false };
+        let within = |unit: u64| top.start / unit == (top.start + top.len - 1) / unit;
+        let whole = |at: u64| at.is_multiple_of(chunk);
+        stripe > 0 && within(stripe) && (within(chunk) || whole(top.start) && whole(top.len))
     }
     /// Where each piece of each bio goes, for arrays without rows.
     fn compare_maps(&self, verdict: &mut Verdict, ops: &[GuestOp]) -> Result<(), String> {
@@ -289,8 +327,8 @@ fn rows_json(notes: &[Note]) -> Vec<Value> {
     let mut rows: Vec<(&str, u64, u64, String)> = Vec::new();
     for note in notes {
         let (kind, row, words) = match note {
-            Note::Rmw { row, needed } => ("rmw", row.get(), needed.to_string()),
-            Note::Rcw { row, needed, now, delayed } => {
+            Note::Rmw { row, needed, .. } => ("rmw", row.get(), needed.to_string()),
+            Note::Rcw { row, needed, now, delayed, .. } => {
                 ("rcw", row.get(), format!("{needed} {now} {}", u8::from(*delayed)))
             }
             Note::Full { .. } => continue,
@@ -305,21 +343,28 @@ fn rows_json(notes: &[Note]) -> Vec<Value> {
     rows.into_iter().map(|(kind, row, count, words)| json!([kind, row, count, words])).collect()
 }
 
-/// What holds whatever the order was: the data is written once, and parity once for each row at
-/// least and three times at most.
-fn bounds(verdict: &mut Verdict, at: usize, (tops, got): (&[Top], &Value), data_members: u32) {
-    let data: u64 = tops.iter().filter(|top| top.op == BioOp::Write).map(|top| top.len).sum();
+/// Sectors that were read of members, of any role.
+fn read_sectors(sum: &Value) -> u64 {
+    ["RD", "RP", "RQ"].iter().filter_map(|key| sum["sectors"][key].as_u64()).sum()
+}
+
+/// What holds whatever the order was: the data is written once, and each parity once for each row
+/// that a write touches at least, and three times at most.
+fn bounds(verdict: &mut Verdict, at: usize, (tops, got): (&[Top], &Value), parity: &Parity) {
+    let writes = || tops.iter().filter(|top| top.op == BioOp::Write);
+    let data: u64 = writes().map(|top| top.len).sum();
     let sectors = |key: &str| got["sectors"][key].as_u64().unwrap_or(0);
     verdict.value(Kind::GuestMembers, at, json!(data), json!(sectors("WD")));
-    let least = data / u64::from(data_members.max(1));
-    let parity = sectors("WP");
-    // A write of less than a row of data has a row of parity of its own.
-    let most = (3 * least).max(data);
-    let fits = least <= parity && parity <= most;
-    verdict.value(
-        Kind::GuestMembers,
-        at,
-        json!([least, most, "holds"]),
-        if fits { json!([least, most, "holds"]) } else { json!([least, most, parity]) },
-    );
+    let row = ROW.get();
+    let pieces = writes().flat_map(|top| top.start / row..(top.start + top.len).div_ceil(row));
+    let rows: BTreeSet<u64> =
+        pieces.map(|piece| parity.locate(Sector::new(piece * row)).sector.get()).collect();
+    let least = rows.len() as u64 * row;
+    for key in ["WP", "WQ"].into_iter().take(parity.level().parities() as usize) {
+        let got = sectors(key);
+        let fits = (least..=3 * least).contains(&got);
+        let inside = json!([key, "from", least, "to", 3 * least]);
+        let is = if fits { inside.clone() } else { json!([key, got]) };
+        verdict.value(Kind::GuestMembers, at, inside, is);
+    }
 }

@@ -9,12 +9,14 @@ mod execute;
 mod format;
 mod limits;
 mod md;
+mod members;
 mod observe;
 mod place;
 mod queue;
 mod stable;
 
 use super::compare::{Kind, Verdict};
+use super::execute::profile_of;
 use super::known::Known;
 use super::report::Case;
 use command::Line;
@@ -73,7 +75,9 @@ pub(super) fn run(value: &Value, known: &Known, stable: &Stable) -> Result<Vec<C
         .map_err(|error| format!("`common` of a golden of guests: {error}"))?;
     let tag = tag(&common.kernel)?;
     let cases = value["cases"].as_array().map_or(&[][..], Vec::as_slice);
-    cases.iter().map(|case| run_case(&common, &tag, case, (known, stable))).collect()
+    let mut schedulers = members::Schedulers::new();
+    let mut run = |case| run_case(&common, &tag, case, (known, stable), &mut schedulers);
+    cases.iter().map(&mut run).collect()
 }
 
 /// `6.12.117` is `k612`.
@@ -96,6 +100,7 @@ fn run_case(
     tag: &str,
     value: &Value,
     (known, stable): (&Known, &Stable),
+    schedulers: &mut members::Schedulers,
 ) -> Result<Case, String> {
     let word = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or("");
     let id = format!("{tag}/{}", word("id"));
@@ -107,7 +112,7 @@ fn run_case(
         serde_json::from_value(value.clone()).map_err(|error| format!("{id}: {error}"))?;
     if stack == Stack::Array {
         let xfs = word("stack").starts_with("xfs");
-        return run_array(common, &mut case, (word("id"), id, xfs), (known, stable));
+        return run_array(common, &mut case, (word("id"), id, xfs), (known, stable), schedulers);
     }
     let mut lines: Vec<Line> = case
         .ops
@@ -145,6 +150,7 @@ fn run_array(
     case: &mut GuestCase,
     (name, id, xfs): (&str, String, bool),
     (known, stable): (&Known, &Stable),
+    schedulers: &mut members::Schedulers,
 ) -> Result<Case, String> {
     let lines: Vec<Line> = case
         .ops
@@ -156,7 +162,10 @@ fn run_array(
     let md = md.ok_or_else(|| format!("{id}: the case does not say what its array is"))?;
     let members = if case.members.is_empty() { &common.members } else { &case.members };
     let mut verdict = Verdict::default();
-    md::Array::new(name, (md, members), stable.of(name))
+    let behaviours = profile_of(&common.kernel).map_err(|why| format!("{id}: {why}"))?.behaviours;
+    let queues =
+        members::Queues::new(members, limits::of_member(common, case), &behaviours, schedulers);
+    md::Array::new(name, (md, members), stable.of(name), queues)
         .compare(&mut verdict, &lines, &case.ops)
         .and_then(|()| limits::compare(&mut verdict, common, case, md))
         .map_err(|why| format!("{id}: {why}"))?;

@@ -3,7 +3,7 @@
 use super::Stripes;
 use super::rows::{Piece, Row};
 use crate::device::md::field;
-use crate::units::MemberId;
+use crate::units::{MemberId, Sector};
 
 impl Stripes {
     /// Takes the data of waiting writes into the row, and makes parity right for it: anew from all
@@ -69,6 +69,20 @@ impl Stripes {
         {
             to.copy_from_slice(from);
         }
+    }
+    /// The blocks of a row, with those of lost members made from all others.
+    pub(in crate::device::md) fn completed(
+        &self,
+        at: Sector,
+        blocks: Vec<Vec<u8>>,
+        lost: &[usize],
+    ) -> Vec<Vec<u8>> {
+        let mut row = Row::new(at, blocks.len(), 0);
+        for (block, page) in row.blocks.iter_mut().zip(blocks) {
+            block.page = page;
+        }
+        self.rebuild(&mut row, lost);
+        row.blocks.into_iter().map(|block| block.page).collect()
     }
     /// Makes the pages of the lost members from all others.
     pub(super) fn rebuild(&self, row: &mut Row, lost: &[usize]) {

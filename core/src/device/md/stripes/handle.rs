@@ -266,6 +266,7 @@ impl Stripes {
         let n = row.blocks.len() as u32;
         let members = 0..row.blocks.len();
         let (mut rmw, mut rcw) = costs(row, seen);
+        let costs = (rmw, rcw);
         let for_rmw = |row: &Row, at: usize| for_rmw(row, seen, at);
         let for_rcw = |row: &Row, at: usize| for_rcw(row, seen, at);
         if self.forced_rcw(row, seen) {
@@ -273,7 +274,7 @@ impl Stripes {
         }
         let equal = self.config.rmw == RmwLevel::NotMore;
         if (rmw < rcw || rmw == rcw && equal) && rmw > 0 {
-            self.note(Note::Rmw { row: row.at, needed: rmw });
+            self.note(Note::Rmw { row: row.at, needed: rmw, costs });
             self.want_reads(row, seen, &for_rmw);
         }
         if (rcw < rmw || rcw == rmw && !equal) && rcw > 0 {
@@ -286,7 +287,7 @@ impl Stripes {
             }
             if rcw > 0 {
                 let delayed = row.delayed;
-                self.note(Note::Rcw { row: row.at, needed: rcw, now, delayed });
+                self.note(Note::Rcw { row: row.at, needed: rcw, now, delayed, costs });
             }
         }
         if rcw > n && rmw > n && !row.preread {

@@ -177,6 +177,9 @@ pub enum Note {
         row: Sector,
         /// Blocks that must be read.
         needed: u32,
+        /// What either way would read: from what changed, anew. A block of a failed member counts
+        /// as more than there are.
+        costs: (u32, u32),
     },
     /// Parity is to be made anew.
     Rcw {
@@ -188,6 +191,8 @@ pub enum Note {
         now: u32,
         /// The row waits for more data instead.
         delayed: bool,
+        /// What either way would read, as in [`Self::Rmw`].
+        costs: (u32, u32),
     },
     /// Every data block of the row is overwritten: nothing is read.
     Full {
@@ -358,7 +363,7 @@ impl Stripes {
         self.ended.pop_front()
     }
     /// Members that do not work, or not there.
-    fn failed_at(&self, at: Sector) -> impl Iterator<Item = usize> {
+    pub(in crate::device::md) fn failed_at(&self, at: Sector) -> impl Iterator<Item = usize> {
         let sound = move |member: &Member| member.working && at < member.recovered;
         let all = self.members.iter().enumerate();
         all.filter(move |(_, member)| !sound(member)).map(|(n, _)| n)
@@ -366,6 +371,22 @@ impl Stripes {
     /// Members that do not work at all.
     pub fn lost(&self) -> usize {
         self.members.iter().filter(|member| !member.working).count()
+    }
+    /// The same array with an empty cache and nothing under way; what is known of its members
+    /// stays.
+    #[must_use]
+    pub fn assembled(&self) -> Self {
+        Self { members: self.members.clone(), ..Self::new(self.config) }
+    }
+    /// Whether a member works at all.
+    pub fn works(&self, member: MemberId) -> bool {
+        self.members.get(member.get() as usize).is_some_and(|member| member.working)
+    }
+    /// Whether a member holds everything that it should.
+    pub fn holds_all(&self, member: MemberId) -> bool {
+        let end = Sector::ZERO + self.config.member;
+        let found = self.members.get(member.get() as usize);
+        found.is_some_and(|member| member.working && member.recovered >= end)
     }
     /// A member fails: nothing of it can be read or written any more.
     pub fn fail(&mut self, member: MemberId) {
@@ -388,6 +409,10 @@ impl Stripes {
     /// Parity of rows from `at` on cannot be trusted; none: all of it can.
     pub const fn set_resync_from(&mut self, at: Option<Sector>) {
         self.resync_from = at;
+    }
+    /// Rows in the cache that hold something, with the number of members whose block is there.
+    pub fn rows_held(&self) -> Vec<(Sector, u32)> {
+        self.cache.held()
     }
     /// Whether nothing waits or runs.
     pub fn is_idle(&self) -> bool {

@@ -105,7 +105,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    fn new(at: Sector, members: usize, page: usize) -> Self {
+    pub(super) fn new(at: Sector, members: usize, page: usize) -> Self {
         let block = Block { page: vec![0; page], ..Block::default() };
         Self {
             at,
@@ -208,6 +208,12 @@ impl Cache {
     }
     pub(super) fn find(&self, row: u64) -> Option<&Row> {
         self.rows.get(&row)
+    }
+    /// Rows of which some block is there, with the number of such blocks.
+    pub(super) fn held(&self) -> Vec<(Sector, u32)> {
+        let count = |row: &Row| row.blocks.iter().filter(|block| block.uptodate).count() as u32;
+        let rows = self.rows.iter().map(|(_, row)| (row.at, count(row)));
+        rows.filter(|(_, count)| *count > 0).collect()
     }
     /// Takes a row out, to work on it; it is put back with [`Self::put`].
     pub(super) fn take(&mut self, row: u64) -> Row {

@@ -1,0 +1,363 @@
+//! Arrays in scenarios whose members hold the bytes: degraded, rebuilt, cut off from power between
+//! data and parity, with a log that closes the hole and without.
+
+use folioscope_core::counters::Counter;
+use folioscope_core::ops::OpResult;
+use folioscope_core::scenario::Scenario;
+use folioscope_core::scenario::crash::{Failed, Thoroughness, sweep};
+use folioscope_core::scenario::file::parse_scenario;
+use folioscope_core::scenario::run::{Contents, Run, run, run_and_read};
+use folioscope_core::scenario::write::write_scenario;
+use folioscope_core::trace::array::MemberState;
+use folioscope_core::trace::delta::Delta;
+use folioscope_core::trace::model::Model;
+use folioscope_core::trace::rule::Rule;
+use folioscope_core::trace::sink::{NoTrace, Sink};
+use folioscope_core::trace::step::Step;
+use folioscope_core::trace::timeline::{Recording, Timeline};
+use folioscope_core::units::{Bytes, MemberId, Sector};
+
+/// A file of 16 rows of four members, filled with one byte.
+fn scenario(array: &str, ops: &str) -> Scenario {
+    let text = format!(
+        "version = 0\ntitle = \"Members\"\n[world]\npage_size = 4096\nblock_size = 4096\n\
+         max_folio_order = 0\n[array]\n{array}\n[[file]]\nname = \"f\"\nsize = \"192k\"\n\
+         sector = 0\nfill = 7\n{ops}"
+    );
+    parse_scenario("s", &text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn ran(scenario: &Scenario) -> (Run<Recording>, Contents) {
+    run_and_read(scenario, &scenario.variants[0], Recording::default()).expect("nothing hangs")
+}
+
+const RAID5: &str = "level = \"raid5\"\nmembers = 4\nchunk = \"4k\"";
+
+/// Block 0 is written, the power goes when it is on its member and parity is not, and another
+/// member fails.
+const CUT: &str = "
+    [[op]]
+    do = \"pwrite\"
+    len = 4096
+    byte = 9
+    direct = true
+    [[op]]
+    do = \"power_cut\"
+    members = [0]
+";
+const FAIL: &str = "
+    [[op]]
+    do = \"fail_member\"
+    member = 1
+    [[op]]
+    do = \"pread\"
+    at = 4096
+    len = 4096
+";
+
+fn with(consistency: &str) -> String {
+    format!("{RAID5}\nconsistency = \"{consistency}\"")
+}
+
+#[test]
+fn a_power_cut_between_data_and_parity_is_a_hole_unless_a_log_closes_it() {
+    for (consistency, right, rule) in [
+        ("none", false, Rule::ArrayUnclean),
+        ("bitmap", false, Rule::ArrayUnclean),
+        ("journal", true, Rule::JournalReplayed),
+        ("ppl", true, Rule::ParityMended),
+    ] {
+        let (run, contents) = ran(&scenario(&with(consistency), &format!("{CUT}{FAIL}")));
+        assert!(run.sink.steps().iter().any(|step| step.rule == rule), "{consistency}");
+        let seen = &contents.seen[0];
+        assert_eq!(seen[4096..8192] == [7; 4096], right, "{consistency}: {}", seen[4096]);
+        // What was written is there, and what has nothing to do with it.
+        assert_eq!(seen[0], 9);
+        assert_eq!(seen[8192], 7);
+    }
+}
+
+#[test]
+fn the_scenario_of_the_hole_reads_bytes_that_nobody_wrote() {
+    let text = include_str!("../../assets/scenarios/write-hole.toml");
+    for (consistency, right) in [("none", false), ("journal", true), ("ppl", true)] {
+        let text = text.replace("\"none\"", &format!("{consistency:?}"));
+        let scenario = parse_scenario("hole", &text).expect("a good file");
+        let (run, contents) = ran(&scenario);
+        assert!(run.results.iter().all(|result| result.0.is_ok()));
+        assert_eq!(contents.seen[0][4096..8192] == [7; 4096], right, "{consistency}");
+    }
+}
+
+#[test]
+fn a_repair_before_the_member_fails_closes_the_hole_too() {
+    let repair = "[[op]]\ndo = \"repair_array\"\n";
+    let (run, contents) = ran(&scenario(RAID5, &format!("{CUT}{repair}{FAIL}")));
+    let mended = run.sink.steps().iter().find(|step| step.rule == Rule::ArrayRepaired);
+    assert_eq!(mended.map(|step| step.args[1]), Some(1), "one row of all was wrong");
+    assert!(contents.seen[0][4096..8192] == [7; 4096]);
+}
+
+#[test]
+fn a_write_to_a_row_in_doubt_makes_its_parity_anew() {
+    let write = "[[op]]\ndo = \"pwrite\"\nat = 8192\nlen = 4096\nbyte = 5\ndirect = true\n";
+    let (_, contents) = ran(&scenario(RAID5, &format!("{CUT}{write}{FAIL}")));
+    assert!(contents.seen[0][4096..8192] == [7; 4096]);
+}
+
+#[test]
+fn a_degraded_array_reads_the_others_and_computes() {
+    let read = "[[op]]\ndo = \"pread\"\nlen = \"192k\"\n";
+    let (whole, _) = ran(&scenario(RAID5, read));
+    let (degraded, contents) = ran(&scenario(&format!("{RAID5}\nfailed = [1]"), read));
+    assert!(contents.seen[0] == vec![7; 192 << 10]);
+    let read = |run: &Run<Recording>| run.counters.get(Counter::MemberRead) >> 10;
+    // Each of 16 rows is read as a whole, but for the member that is lost, where a block of it is
+    // data, which is so in three of four.
+    assert_eq!((read(&whole), read(&degraded)), (192, 192));
+    let (one, _) = ran(&scenario(
+        &format!("{RAID5}\nfailed = [1]"),
+        "[[op]]\ndo = \"pread\"\nat = 4096\nlen = 4096\ndirect = true\n",
+    ));
+    assert_eq!(read(&one), 12, "three blocks for one");
+}
+
+#[test]
+fn a_member_that_was_replaced_holds_what_it_should() {
+    let ops = "
+        [[op]]
+        do = \"randwrite\"
+        len = 4096
+        repeat = 30
+        direct = true
+        [[op]]
+        do = \"replace_member\"
+        member = 1
+        [[op]]
+        do = \"check_array\"
+        [[op]]
+        do = \"fail_member\"
+        member = 0
+        [[op]]
+        do = \"pread\"
+        len = \"192k\"
+    ";
+    let (_, healthy) = ran(&scenario(
+        RAID5,
+        &ops[..ops.find("[[op]]\n        do = \"replace").expect("it is there")],
+    ));
+    let (run, contents) = ran(&scenario(&format!("{RAID5}\nfailed = [1]"), ops));
+    assert!(contents.seen == healthy.seen);
+    let checked = run.sink.steps().iter().find(|step| step.rule == Rule::ArrayChecked);
+    assert_eq!(checked.map(|step| step.args), Some([16, 0, 0, 0]));
+    let mut timeline = Timeline::new(run.header, run.sink).expect("a trace fits itself");
+    assert_eq!(timeline.model().array().member(MemberId::new(1)), MemberState::Working);
+    timeline.seek(usize::MAX);
+    let array = timeline.model().array();
+    assert_eq!(array.member(MemberId::new(0)), MemberState::Failed);
+    assert_eq!(array.member(MemberId::new(1)), MemberState::Working);
+    // Every row is in the cache: a direct write waits for itself, and the cache has 256.
+    assert_eq!(array.held().count(), 16);
+    timeline.seek(0);
+    assert!(timeline.model().array().held().next().is_none());
+}
+
+const ALL: [(&str, u32, u32); 7] = [
+    ("level = \"raid1\"\nmembers = 3", 2, 3),
+    ("level = \"raid10\"\nmembers = 4\nchunk = \"8k\"", 1, 4),
+    ("level = \"raid10\"\nmembers = 5\nchunk = \"8k\"\nlayout = \"f2\"", 1, 5),
+    ("level = \"raid4\"\nmembers = 4\nchunk = \"8k\"", 1, 4),
+    ("level = \"raid5\"\nmembers = 5\nchunk = \"8k\"\nlayout = \"right-asymmetric\"", 1, 5),
+    ("level = \"raid6\"\nmembers = 5\nchunk = \"8k\"", 2, 5),
+    ("level = \"raid6\"\nmembers = 6\nchunk = \"16k\"\nlayout = \"left-asymmetric\"", 2, 6),
+];
+
+/// An operation on a member.
+fn act(what: &str, member: u32) -> String {
+    format!("[[op]]\ndo = {what:?}\nmember = {member}\n")
+}
+
+#[test]
+fn every_level_serves_right_bytes_with_as_many_members_lost_as_it_can() {
+    let write = |seed: u32| {
+        format!(
+            "[[op]]\ndo = \"randwrite\"\nlen = 4096\nrepeat = 20\nseed = {seed}\n\
+             [[op]]\ndo = \"fsync\"\n"
+        )
+    };
+    let plain = {
+        let text = format!("{}{}{}", write(1), write(2), write(3));
+        let scenario = scenario(RAID5, &text);
+        let free = Scenario { array: None, ..scenario };
+        ran(&free).1
+    };
+    for (array, most, members) in ALL {
+        let mut ops = write(1);
+        for member in 0..most {
+            ops += &act("fail_member", member);
+        }
+        ops.push_str(&write(2));
+        for member in 0..most {
+            ops += &act("replace_member", member);
+        }
+        ops.push_str(&write(3));
+        ops.push_str("[[op]]\ndo = \"check_array\"\n");
+        // Others go than went before.
+        for member in most..(2 * most).min(members) {
+            ops += &act("fail_member", member);
+        }
+        let scenario = scenario(array, &ops);
+        let (run, contents) = ran(&scenario);
+        let wrong = run.results.iter().position(|result| result.0.is_err());
+        assert_eq!(wrong, None, "{array}");
+        assert!(contents.durable == plain.durable, "{array}");
+        assert!(contents.seen == plain.seen, "{array}");
+        let checked = run.sink.steps().iter().find(|step| step.rule == Rule::ArrayChecked);
+        assert_eq!(checked.map(|step| step.args[1]), Some(0), "{array}");
+        let text = write_scenario(&scenario);
+        let again = parse_scenario("s", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert_eq!((again.array, again.ops), (scenario.array, scenario.ops), "{array}");
+    }
+}
+
+#[test]
+fn an_array_that_has_lost_too_much_fails_what_it_cannot_serve() {
+    for (array, lost) in [
+        ("level = \"raid0\"\nmembers = 2\nchunk = \"8k\"", vec![1]),
+        (RAID5, vec![0, 1]),
+        ("level = \"raid1\"\nmembers = 2", vec![0, 1]),
+    ] {
+        let mut ops = String::new();
+        for member in lost {
+            ops += &act("fail_member", member);
+        }
+        ops.push_str("[[op]]\ndo = \"pread\"\nlen = \"64k\"\n");
+        ops.push_str("[[op]]\ndo = \"pwrite\"\nlen = \"64k\"\ndirect = true\n");
+        let (run, _) = ran(&scenario(array, &ops));
+        let last: Vec<&OpResult> = run.results.iter().rev().take(2).collect();
+        assert!(last.iter().all(|result| result.0 != Ok(Bytes::kib(64))), "{array}: {last:?}");
+        assert!(run.sink.steps().iter().any(|step| step.rule == Rule::ArrayBioFails), "{array}");
+    }
+}
+
+#[test]
+fn the_cut_sweep_finds_the_hole_of_a_degraded_array_and_none_with_a_log() {
+    let ops = "
+        [[op]]
+        do = \"pwrite\"
+        len = \"40k\"
+        byte = 1
+        then = \"fsync\"
+        [[op]]
+        do = \"pwrite\"
+        at = \"4k\"
+        len = \"8k\"
+        byte = 2
+        then = \"fsync\"
+        [[op]]
+        do = \"pwrite\"
+        at = \"36k\"
+        len = \"20k\"
+        byte = 3
+        [[op]]
+        do = \"fsync\"
+    ";
+    let how = Thoroughness { states: 12, mount_every: 6, seed: 1, data_first: true };
+    let looks = |array: &str| {
+        let scenario = scenario(array, ops);
+        sweep(&scenario, &scenario.variants[0], how)
+    };
+    for healthy in [with("none"), with("journal"), with("ppl")] {
+        let looked = looks(&healthy).unwrap_or_else(|failed| panic!("{healthy}: {failed}"));
+        assert!(looked.states > 250 && looked.sectors > 100, "{looked:?}");
+    }
+    let degraded = |consistency| format!("{}\nfailed = [1]", with(consistency));
+    assert!(matches!(looks(&degraded("none")), Err(Failed::Found(_))), "there is a hole");
+    for closed in ["journal", "ppl"] {
+        looks(&degraded(closed)).unwrap_or_else(|failed| panic!("{closed}: {failed}"));
+    }
+}
+
+/// Folds the trace, and compares with the engine after every step.
+struct Mirrored(Model);
+
+impl Sink for Mirrored {
+    const ON: bool = true;
+    const MIRROR: bool = true;
+    fn mirror(&mut self, state: &Model) {
+        assert_eq!(self.0.without_tallies(), *state);
+    }
+    fn take(&mut self, _: Step, deltas: &[Delta]) {
+        for delta in deltas {
+            self.0.apply(delta).expect("the trace fits the state");
+        }
+    }
+}
+
+#[test]
+fn what_happens_to_members_is_the_engines_own_state_and_can_be_taken_back() {
+    let ops = format!(
+        "{CUT}[[op]]\ndo = \"fail_member\"\nmember = 2\n[[op]]\ndo = \"replace_member\"\n\
+         member = 2\n[[op]]\ndo = \"repair_array\"\n"
+    );
+    for consistency in ["none", "journal"] {
+        let scenario = scenario(&with(consistency), &ops);
+        let variant = &scenario.variants[0];
+        run(&scenario, variant, Mirrored(Model::new(scenario.geometry))).expect("it ends");
+        let (run, _) = ran(&scenario);
+        let mut timeline = Timeline::new(run.header, run.sink).expect("a trace fits itself");
+        let fresh = timeline.model().clone();
+        timeline.seek(usize::MAX);
+        assert_eq!(timeline.model().array().member(MemberId::new(2)), MemberState::Working);
+        timeline.seek(0);
+        assert_eq!(*timeline.model(), fresh);
+    }
+}
+
+#[test]
+fn why_a_row_is_made_one_way_or_the_other_is_in_the_trace() {
+    let ops = "[[op]]\ndo = \"pwrite\"\nlen = 4096\ndirect = true\n";
+    let array = "level = \"raid5\"\nmembers = 8\nchunk = \"4k\"";
+    let (run, _) = ran(&scenario(array, ops));
+    let weighed = run.sink.steps().iter().find(|step| step.rule == Rule::RowsWeighed);
+    assert_eq!(weighed.map(|step| step.args), Some([2, 6, 1, 0]));
+    let mut timeline = Timeline::new(run.header, run.sink).expect("a trace fits itself");
+    timeline.seek(usize::MAX);
+    let costs = timeline.model().array().costs(Sector::ZERO).expect("it was weighed");
+    assert_eq!((costs.rmw, costs.rcw), (2, 6));
+}
+
+#[test]
+fn operations_on_arrays_that_make_no_sense_are_told_where_and_why() {
+    let told = |array: &str, op: &str| {
+        let text = format!(
+            "version = 0\ntitle = \"t\"\n[world]\npage_size = 4096\nblock_size = 4096\n\
+             max_folio_order = 0\n{array}\n[[file]]\nname = \"f\"\nsize = 4096\n{op}"
+        );
+        parse_scenario("s", &text).expect_err("a bad file").to_string()
+    };
+    let array = format!("[array]\n{RAID5}");
+    for (array, op, part) in [
+        ("", "[[op]]\ndo = \"check_array\"", "s:12:6: the device is no array"),
+        (&array, "[[op]]\ndo = \"fail_member\"", "`member` is missing"),
+        (&array, "[[op]]\ndo = \"fail_member\"\nmember = 4", "member is 4: expected 0 to 3"),
+        (&array, "[[op]]\ndo = \"power_cut\"\nmembers = [9]", "a member is 9: expected 0 to 3"),
+        (&array, "[[op]]\ndo = \"power_cut\"\nmembers = 1", "expected a list of integers"),
+        (&format!("{array}\nconsistency = \"raft\""), "", "no consistency `raft`"),
+        (&format!("{array}\nfailed = [4]"), "", "a member is 4: expected 0 to 3"),
+    ] {
+        let told = told(array, op);
+        assert!(told.contains(part), "{told}\nexpected {part}");
+    }
+    let told = told("[array]\nlevel = \"raid1\"\nmembers = 2\nconsistency = \"ppl\"", "");
+    assert!(told.contains("`consistency` is for raid4, raid5 and raid6"), "{told}");
+}
+
+/// Nothing of a run depends on whether somebody looks.
+#[test]
+fn a_trace_changes_nothing_on_the_members() {
+    let scenario = scenario(&with("none"), &format!("{CUT}{FAIL}"));
+    let variant = &scenario.variants[0];
+    let (_, blind) = run_and_read(&scenario, variant, NoTrace).expect("nothing hangs");
+    assert!(blind.seen == ran(&scenario).1.seen);
+}
