@@ -1,7 +1,7 @@
 //! Own copies of shared blocks, though no byte changes (`iomap_file_unshare`).
 
 use super::iter;
-use super::write::unshare_begin;
+use super::write::{end_write_mapping, unshare_begin};
 use crate::check::mutant::Mutant;
 use crate::dirty;
 use crate::engine::Cx;
@@ -37,7 +37,7 @@ pub(crate) async fn unshare<E: Env>(
             at += cx.with(|world| world.dirty_as_it_is(folio, FileRange::between(at, end)));
             begun = dirty::balance(cx, file, at, false).await.map(|()| None);
         }
-        cx.with(|world| world.end_mapping(file, &mapping, rest, at));
+        end_write_mapping(cx, file, &mapping, rest, at).await;
         begun?;
     }
     Ok(())

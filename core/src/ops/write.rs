@@ -119,16 +119,17 @@ async fn write_part<E: Env>(
 }
 
 /// Tells the file system how far a mapping was used. While what was reserved in vain is given back,
-/// nobody may add folios (`iomap_write_delalloc_release`).
-async fn end_write_mapping<E: Env>(
+/// nobody may add folios (`iomap_write_delalloc_release`); who zeroes may see to that himself.
+pub(super) async fn end_write_mapping<E: Env>(
     cx: &Cx<'_, E>,
     file: FileId,
     mapping: &Mapping,
     asked: FileRange,
     used: Pos,
 ) {
+    let open = |world: &mut World<E>| !world.has_alone(file, Lock::Invalidate);
     let locks = !cx.mutant(Mutant::ReleasesUnlocked);
-    let held = if reserved_in_vain(mapping, asked, used) && locks {
+    let held = if reserved_in_vain(mapping, asked, used) && locks && cx.with(open) {
         Some(cx.lock(file, Lock::Invalidate, Mode::Exclusive).await)
     } else {
         None

@@ -2,7 +2,7 @@
 //! read as zero.
 
 use super::iter;
-use super::write::write_begin;
+use super::write::{end_write_mapping, write_begin};
 use crate::behaviour::ZeroFlush;
 use crate::cache::mapping::Tag;
 use crate::check::mutant::Mutant;
@@ -88,7 +88,7 @@ async fn zero_mappings<E: Env>(
                 at += cx.with(|world| world.geometry().block_size());
             }
         }
-        cx.with(|world| world.end_mapping(file, &mapping, rest, at));
+        end_write_mapping(cx, file, &mapping, rest, at).await;
         begun?;
     }
     Ok(zeroed)
