@@ -183,7 +183,9 @@ impl<E: Env> World<E> {
     /// The records are as the device has them: what is done to get there is no transaction.
     pub(crate) fn journal_quietly(&mut self, work: impl FnOnce(&mut Self)) {
         let on = core::mem::replace(&mut self.journal.on, false);
+        let quiet = self.know_quietly(true);
         work(self);
+        self.know_quietly(quiet);
         self.journal.on = on;
     }
 }

@@ -181,6 +181,7 @@ impl<E: Env> World<E> {
             if let Some(image) = image {
                 world.file_mut(file).provider.mount(image);
                 world.note_extents(file);
+                world.know_extents(file);
             }
             world.set_disk_size(file, recorded);
             world.set_size(file, recorded);

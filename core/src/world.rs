@@ -16,6 +16,7 @@ use crate::cache::lru::Lru;
 use crate::cache::mapping::Mapping;
 use crate::cache::policy::FolioPolicy;
 use crate::cache::workingset::Shadows;
+use crate::check::Written;
 use crate::check::invariants::{holds_in, name};
 use crate::check::mutant::Mutant;
 use crate::counters::{Counter, Counters};
@@ -247,6 +248,8 @@ pub struct World<E: Env> {
     broken: Option<(u8, Pos)>,
     /// A rule that is left out.
     pub(crate) mutant: Option<Mutant>,
+    /// What of the device holds what files have, where a trace is.
+    pub(crate) written: Written,
     sink: E::Sink,
     pending: Vec<Delta>,
 }
@@ -290,6 +293,7 @@ impl<E: Env> World<E> {
             keep_going: false,
             broken: None,
             mutant: None,
+            written: Written::default(),
             sink,
             pending: Vec::new(),
         }
@@ -396,6 +400,7 @@ impl<E: Env> World<E> {
             self.journal_size(id, size);
         }
         self.note(DeltaKind::FileDiskSize, id.get(), 0, old.get(), size.get());
+        self.require_written(id, FileRange::between(old, size));
     }
     pub(crate) fn set_direct(&mut self, id: FileId, count: u32) {
         let old = core::mem::replace(&mut self.file_mut(id).direct, count);
@@ -474,7 +479,7 @@ impl<E: Env> World<E> {
             return;
         }
         let geometry = self.geometry();
-        for (fork, (block, old, new)) in changes {
+        for (fork, (block, old, new)) in changes.iter().copied() {
             let words = |extent: Option<crate::fs::extent_map::Extent>| {
                 extent.map_or((0, 0), |extent| {
                     let len = geometry.blocks_bytes(extent.len);
@@ -488,6 +493,7 @@ impl<E: Env> World<E> {
                 self.note(at, id.get(), block.get() as u32, old_at, new_at);
             }
         }
+        self.require_changes_written(id, &changes);
     }
 
     /// Opens a file of `size` bytes whose bytes lie where `provider` says. `sized_target` is for a
@@ -529,6 +535,7 @@ impl<E: Env> World<E> {
             }
         }
         self.journal_open(id);
+        self.know_extents(id);
         self.step(Rule::FileOpened, [u64::from(id.get()), size.get(), 0, 0]);
         id
     }

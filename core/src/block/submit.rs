@@ -281,7 +281,7 @@ impl<E: Env> World<E> {
         let (purpose, deferred) = (entry.purpose, entry.deferred);
         let segs = entry.bio.segs.clone();
         let (len, op, task) = (entry.bio.len, entry.bio.head.op, entry.bio.task);
-        let unwritten = entry.bio.head.unwritten;
+        let (addr, unwritten) = (entry.bio.addr, entry.bio.head.unwritten);
         self.caller.task = task;
         if result.is_ok() {
             let counter = match op {
@@ -289,6 +289,9 @@ impl<E: Env> World<E> {
                 BioOp::Write => Counter::DeviceWritten,
             };
             self.count(counter, len.get());
+            if op == BioOp::Write {
+                self.know_written(addr, len);
+            }
             self.set_bio_state(id, BioState::Done);
         } else {
             self.count(Counter::FailedBios, 1);

@@ -19,6 +19,12 @@ pub const REQUEST_COVERS: u8 = 201;
 pub const REQUEST_FITS: u8 = 202;
 /// B3.
 pub const INSIDE_A_STRIPE: u8 = 203;
+/// B4.
+pub const PARITY_FITS: u8 = 204;
+/// B5.
+pub const ROW_IS_CHEAP: u8 = 205;
+/// C1.
+pub const ZERO_OR_WRITTEN: u8 = 211;
 
 /// An invariant.
 pub struct Invariant {
@@ -117,12 +123,16 @@ pub const INVARIANTS: &[Invariant] = &[
     new(REQUEST_COVERS, "all", always, "the bios of a request follow each other and fill it"),
     new(REQUEST_FITS, "all", always, "a request is no longer than the device takes"),
     new(INSIDE_A_STRIPE, "proposal", aligns, "with aligned writeback no bio crosses a stripe of the disk"),
+    new(PARITY_FITS, "all", always, "the parity of a row that was written is that of its data"),
+    new(ROW_IS_CHEAP, "all", always, "writing a row takes the fewer transfers of two ways, as in the table of an array's rows"),
+    new(ZERO_OR_WRITTEN, "all", always, "every byte below the recorded size is on the device, is zero there, or lies in a hole or in unwritten blocks"),
 ];
 
 /// The name of an invariant, such as `I5`.
 pub fn name(number: u8) -> String {
     match number {
         END_BEHIND_START => "I22b".to_owned(),
+        ZERO_OR_WRITTEN => "C1".to_owned(),
         REQUEST_COVERS.. => format!("B{}", number - REQUEST_COVERS + 1),
         _ => format!("I{number}"),
     }

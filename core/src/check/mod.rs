@@ -3,3 +3,6 @@
 pub mod invariants;
 pub mod mirror;
 pub mod mutant;
+mod written;
+
+pub(crate) use written::Written;

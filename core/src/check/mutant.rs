@@ -74,6 +74,14 @@ pub enum Mutant {
     MergesTooMuch,
     /// Writeback does not know of stripes.
     CrossesStripes,
+    /// An array makes no parity of what it writes.
+    MakesNoParity,
+    /// An array makes parity anew always, whatever must be read for it.
+    ReadsTheRow,
+    /// The end of an ioend that failed changes the records as if it had not.
+    RecordsWhatFailed,
+    /// A larger size is recorded before what was zeroed below it is written.
+    RecordsUnwritten,
 }
 
 impl<E: Env> World<E> {

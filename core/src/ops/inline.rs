@@ -33,6 +33,11 @@ impl<E: Env> World<E> {
         self.look_for_space(false);
         let World { files, config, .. } = self;
         let moved = files[file.get() as usize].provider.unstuff(&mut config.space);
+        if let Ok(Some(addr)) = moved {
+            // The data goes with the transaction that maps it (ordered data of gfs2).
+            let end = self.geometry().round_up_block(Pos::new(held));
+            self.know_written(addr, end.since(Pos::ZERO));
+        }
         self.note_extents(file);
         if let Ok(Some(addr)) = moved {
             self.step(Rule::Unstuffed, [held, addr.get(), 0, 0]);

@@ -9,6 +9,7 @@ use super::zero::zero_range;
 use crate::behaviour::ZeroFlush;
 use crate::cache::folio::FolioFlags;
 use crate::cache::mapping::Tag;
+use crate::check::mutant::Mutant;
 use crate::engine::Cx;
 use crate::errno::Errno;
 use crate::fs::Manner;
@@ -51,6 +52,9 @@ pub(super) async fn resize<E: Env>(cx: &Cx<'_, E>, file: FileId, new: Pos) -> Re
         cx.with(|world| {
             world.require_no_direct(file, new);
             world.set_size(file, new);
+            if new < old {
+                world.know_cut(file, new);
+            }
             world.step(Rule::SizeMoved, [old.get(), new.get(), 0, 0]);
         });
     }
@@ -61,7 +65,8 @@ pub(super) async fn resize<E: Env>(cx: &Cx<'_, E>, file: FileId, new: Pos) -> Re
     cx.reach(StopPoint::AfterCut, |_| behind).await;
     let recorded = cx.with(|world| world.file(file).disk_size);
     let unrecorded = new > recorded;
-    if manner == Manner::Xfs && unrecorded && (zeroed || old != recorded) {
+    let unwritten = (zeroed || old != recorded) && !cx.mutant(Mutant::RecordsUnwritten);
+    if manner == Manner::Xfs && unrecorded && unwritten {
         write_before(cx, file, FileRange::between(recorded, new)).await?;
     }
     cx.with(|world| {
@@ -138,6 +143,9 @@ impl<E: Env> World<E> {
         if size != recorded {
             self.set_disk_size(file, size);
             self.step(Rule::SizeRecorded, [recorded.get(), size.get(), 0, 0]);
+            if manner == Manner::Xfs {
+                self.require_zeroed(file, FileRange::between(recorded, size));
+            }
         }
     }
     /// Makes blocks a hole (`xfs_itruncate_extents`, `xfs_unmap_extent`).

@@ -308,6 +308,7 @@ impl<E: Env> World<E> {
                 Some((_, FaultEffect::Fails(errno))) => Err(errno),
                 Some((_, FaultEffect::Gives(_))) | None => Ok(()),
             },
+            Err(_) if self.mutant(Mutant::RecordsWhatFailed) => Ok(()),
             ended => ended,
         };
         if let Err(errno) = result {

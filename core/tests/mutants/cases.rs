@@ -1,7 +1,8 @@
 //! The table: an invariant, a rule that keeps it, and the least that breaks it without that rule.
 
 use folioscope_core::check::invariants::{
-    END_BEHIND_START, INSIDE_A_STRIPE, REQUEST_COVERS, REQUEST_FITS,
+    END_BEHIND_START, INSIDE_A_STRIPE, PARITY_FITS, REQUEST_COVERS, REQUEST_FITS, ROW_IS_CHEAP,
+    ZERO_OR_WRITTEN,
 };
 use folioscope_core::check::mutant::Mutant;
 
@@ -242,4 +243,35 @@ pub(crate) const CASES: &[Case] = &[
             &["do = \"pwrite\"; len = 8192", FSYNC],
         )
     },
+    Case {
+        sizes: (4096, 4096),
+        ..case(
+            PARITY_FITS,
+            Mutant::MakesNoParity,
+            "[array]\nlevel = \"raid5\"\nmembers = 3\nchunk = \"4k\"\n\
+             [[file]]\nname = \"f\"\nsize = 4096\nsector = 0",
+            &["do = \"pwrite\"; len = 4096", FSYNC],
+        )
+    },
+    // With five members one block of four is cheaper by what changes: two reads, not three.
+    Case {
+        sizes: (4096, 4096),
+        ..case(
+            ROW_IS_CHEAP,
+            Mutant::ReadsTheRow,
+            "[array]\nlevel = \"raid5\"\nmembers = 5\nchunk = \"4k\"\n\
+             [[file]]\nname = \"f\"\nsize = 4096\nsector = 0",
+            &["do = \"pwrite\"; len = 4096", FSYNC],
+        )
+    },
+    Case {
+        faults: &["at = \"write_bio\""],
+        ..case(ZERO_OR_WRITTEN, Mutant::RecordsWhatFailed, EMPTY, &[PWRITE, FSYNC])
+    },
+    case(
+        ZERO_OR_WRITTEN,
+        Mutant::RecordsUnwritten,
+        "[[file]]\nname = \"f\"\nsize = 16",
+        &["do = \"truncate\"; size = 8", "do = \"truncate\"; size = 16"],
+    ),
 ];

@@ -172,6 +172,9 @@ impl Array {
         }
         match &mut self.disks {
             Disks::Stripes(bench) => {
+                if cfg!(debug_assertions) {
+                    bench.stripes.set_mutant(engine.world().mutant);
+                }
                 let id = bench.submit(op, sync, (start, len), data.to_vec());
                 self.asked.insert(id, (bio.id, bio.addr));
             }

@@ -3,19 +3,20 @@
 
 use super::{Array, Disks, ROW};
 use crate::block::bio::BioOp;
+use crate::check::invariants::{PARITY_FITS, ROW_IS_CHEAP};
 use crate::counters::Counter;
 use crate::device::md::parity::{Parity, Roles};
 use crate::device::md::plain::Stretch;
-use crate::device::md::run::{Event, Role};
+use crate::device::md::run::{Bench, Event, Role};
 use crate::device::md::stripes::{Note, Tally};
 use crate::engine::Engine;
 use crate::trace::array::{ArrayShape, RowCosts, RowDecision, StripeParity};
 use crate::trace::delta::DeltaKind;
 use crate::trace::rule::Rule;
 use crate::trace::sink::Sink as _;
-use crate::units::{Bytes, SECTOR_SIZE, Sector, Sectors};
+use crate::units::{Bytes, Pos, SECTOR_SIZE, Sector, Sectors};
 use crate::world::{Env, World};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Array {
     /// Tells the engine what the array is, once.
@@ -43,6 +44,7 @@ impl Array {
         }
         let before = bench.take_tally();
         let events = bench.take_events();
+        require_rows(engine, bench, &events);
         let mut at = 0;
         while at < events.len() {
             at += match events[at] {
@@ -194,6 +196,27 @@ impl<E: Env> World<E> {
         if E::Sink::ON {
             let word = self.array.word(kind, object, aux) + 1;
             self.set_array(kind, object, aux, word);
+        }
+    }
+}
+
+/// Rows that were written have the right parity, and cost no more than they may. Parity is looked
+/// at where a trace is.
+fn require_rows<E: Env>(engine: &Engine<E>, bench: &mut Bench, events: &[Event]) {
+    let pos = |row: Sector| Pos::new(row.get() * SECTOR_SIZE);
+    for row in bench.stripes.take_dear() {
+        engine.world().require(false, ROW_IS_CHEAP, pos(row));
+    }
+    if !E::Sink::ON {
+        return;
+    }
+    let written = events.iter().filter_map(|event| match event {
+        Event::Io(io) if io.op == BioOp::Write && io.role != Role::Extra => Some(io.start),
+        Event::Io(_) | Event::Note(_) => None,
+    });
+    for row in written.collect::<BTreeSet<Sector>>() {
+        if bench.has_wrong_parity(row) {
+            engine.world().require(false, PARITY_FITS, pos(row));
         }
     }
 }

@@ -4,10 +4,12 @@
 //! One token says when the thread of the array runs; it is the only freedom that a schedule has.
 
 use super::disks::Disks;
+use super::field;
 use super::log::Log;
+use super::parity::Roles;
 use super::stripes::{
-    ArrayBio, ArrayBioId, Consistency, Ended, MemberIo, Note, Pass, Purpose, StripeConfig, Stripes,
-    Tally,
+    ArrayBio, ArrayBioId, Consistency, Ended, MemberIo, Note, Pass, Purpose, ROW_BYTES,
+    StripeConfig, Stripes, Tally,
 };
 use crate::block::bio::BioOp;
 use crate::device::store::Store;
@@ -113,6 +115,8 @@ pub struct Bench {
     bad: Vec<(MemberId, Sector)>,
     /// Writes that still reach a disk before the power goes; none: it stays.
     power: Option<u64>,
+    /// No member failed, was damaged, or lost what it had taken: parity is as the array made it.
+    intact: bool,
 }
 
 impl Bench {
@@ -132,6 +136,7 @@ impl Bench {
             turns: 0,
             bad: Vec::new(),
             power: None,
+            intact: true,
         }
     }
     /// The bytes of a member.
@@ -140,7 +145,26 @@ impl Bench {
     }
     /// The bytes of a member, to be damaged.
     pub fn disk_mut(&mut self, member: MemberId) -> &mut Store {
+        self.intact = false;
         self.disks.store_mut(member)
+    }
+    /// Whether the parity of a row is not that of its data; not asked where members hold no bytes,
+    /// or lost any.
+    pub fn has_wrong_parity(&self, row: Sector) -> bool {
+        let StripeConfig { parity, bytes, .. } = *self.stripes.config();
+        if !bytes || !self.intact {
+            return false;
+        }
+        let page = |member: MemberId| self.disks.bytes(member, row, ROW_BYTES);
+        let Roles { p, q } = parity.roles(row);
+        let is_data = |member: &MemberId| *member != p && Some(*member) != q;
+        let data = (0..parity.members()).map(MemberId::new).filter(is_data);
+        let data: Vec<(u32, Vec<u8>)> =
+            data.map(|one| (parity.slot(row, one), page(one))).collect();
+        let len = ROW_BYTES.get() as usize;
+        let of_p = field::p_of(data.iter().map(|(_, page)| page.as_slice()), len);
+        let of_q = || field::q_of(data.iter().map(|(slot, page)| (*slot, page.as_slice())), len);
+        of_p != page(p) || q.is_some_and(|q| of_q() != page(q))
     }
     /// What the array did since this was asked last, in order.
     pub fn take_events(&mut self) -> Vec<Event> {
@@ -171,10 +195,12 @@ impl Bench {
     }
     /// The power goes once so many more writes of members have reached their disks.
     pub const fn cut_power_after(&mut self, writes: u64) {
+        self.intact = false;
         self.power = Some(writes);
     }
     /// An empty disk takes the place of a member.
     pub fn replace(&mut self, member: MemberId) {
+        self.intact = false;
         self.disks.replace(member);
         self.stripes.replace(member);
     }
@@ -283,6 +309,7 @@ impl Bench {
     /// journal is played again; a partial parity makes parity right for the data that is there;
     /// else every parity is in doubt until a pass over all members has made it anew.
     pub fn power_on(&mut self) -> Assembled {
+        self.intact = false;
         let config = *self.stripes.config();
         self.assemble();
         let log = core::mem::take(&mut self.log);
@@ -327,6 +354,7 @@ impl Bench {
     }
     /// A member fails before anybody could make parity right.
     pub fn fail(&mut self, member: MemberId) {
+        self.intact = false;
         self.stripes.fail(member);
     }
     fn record(&mut self, io: &MemberIo) {

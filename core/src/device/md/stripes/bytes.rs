@@ -1,7 +1,9 @@
 //! The bytes of a row: taking what is written, parity, and what was lost.
 
 use super::Stripes;
+use super::price::touched;
 use super::rows::{Piece, Row};
+use crate::check::mutant::Mutant;
 use crate::device::md::field;
 use crate::units::{MemberId, Sector};
 
@@ -10,6 +12,7 @@ impl Stripes {
     /// data, or by what has changed.
     pub(super) fn take_data(&mut self, row: &mut Row, p: usize, q: Option<usize>, anew: bool) {
         let at = row.at;
+        row.touched = touched(row);
         let slot = |member: usize| self.config.parity.slot(at, MemberId::new(member as u32));
         let mut changes: Vec<(usize, Vec<u8>)> = Vec::new();
         for member in (0..row.blocks.len()).filter(|member| *member != p && Some(*member) != q) {
@@ -30,7 +33,9 @@ impl Stripes {
             }
         }
         let page = row.blocks[p].page.len();
-        if anew {
+        if self.mutant(Mutant::MakesNoParity) {
+            changes.clear();
+        } else if anew {
             let data: Vec<(u32, &[u8])> = (0..row.blocks.len())
                 .filter(|member| *member != p && Some(*member) != q)
                 .map(|member| (slot(member), row.blocks[member].page.as_slice()))

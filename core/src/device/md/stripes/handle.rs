@@ -3,6 +3,7 @@
 use super::rows::{Batch, Block, Row, Sync, number};
 use super::{MemberIo, MemberIoId, Note, Purpose, ROW, RmwLevel, Stripes};
 use crate::block::bio::BioOp;
+use crate::check::mutant::Mutant;
 use crate::errno::Errno;
 use crate::units::MemberId;
 
@@ -124,10 +125,12 @@ impl Stripes {
             count
         };
         let count = want(row);
+        self.price_writes(row, count);
         self.log_row(row.at, count);
         for other in row.batched() {
             let mut other = self.cache.take(other);
             let count = want(&mut other);
+            self.price_writes(&other, count);
             self.log_row(other.at, count);
             self.cache.put(other);
         }
@@ -269,18 +272,21 @@ impl Stripes {
         let costs = (rmw, rcw);
         let for_rmw = |row: &Row, at: usize| for_rmw(row, seen, at);
         let for_rcw = |row: &Row, at: usize| for_rcw(row, seen, at);
-        if self.forced_rcw(row, seen) {
+        let anew = self.forced_rcw(row, seen);
+        if anew || self.mutant(Mutant::ReadsTheRow) {
             (rcw, rmw) = (1, 2);
         }
         let equal = self.config.rmw == RmwLevel::NotMore;
         if (rmw < rcw || rmw == rcw && equal) && rmw > 0 {
             self.note(Note::Rmw { row: row.at, needed: rmw, costs });
-            self.want_reads(row, seen, &for_rmw);
+            let now = self.want_reads(row, seen, &for_rmw);
+            self.price_reads(row, (now, anew), &seen.failed);
         }
         if (rcw < rmw || rcw == rmw && !equal) && rcw > 0 {
             let needed: Vec<usize> = members.clone().filter(|at| for_rcw(row, *at)).collect();
             rcw = needed.len() as u32;
             let now = self.want_reads(row, seen, &for_rcw);
+            self.price_reads(row, (now, anew), &seen.failed);
             if !row.preread && needed.iter().any(|at| seen.has_failed(*at)) {
                 // It is computed, once the row may read all others.
                 (row.delayed, row.handle, row.was_delayed) = (true, true, true);

@@ -8,12 +8,14 @@
 mod bytes;
 mod end;
 mod handle;
+mod price;
 mod request;
 mod rows;
 mod thread;
 
 use super::parity::Parity;
 use crate::block::bio::BioOp;
+use crate::check::mutant::Mutant;
 use crate::errno::Errno;
 use crate::ordered::{Key, OrderedMap, OrderedSet};
 use crate::units::{Bytes, MemberId, Sector, Sectors};
@@ -309,6 +311,10 @@ pub struct Stripes {
     resync_from: Option<Sector>,
     /// The last row of a batch that may grow.
     batch_last: Option<u64>,
+    /// Rows that cost more than they may (B5).
+    dear: Vec<Sector>,
+    /// A rule that is left out.
+    mutant: Option<Mutant>,
 }
 
 impl Stripes {
@@ -340,6 +346,8 @@ impl Stripes {
             regions_due: false,
             resync_from: None,
             batch_last: None,
+            dear: Vec::new(),
+            mutant: None,
         }
     }
     /// Sizes and rules.

@@ -102,6 +102,8 @@ pub(super) struct Row {
     pub(super) whole: Sync,
     /// It waited for more data since it was taken.
     pub(super) was_delayed: bool,
+    /// Data blocks of the write that parity was computed for.
+    pub(super) touched: u32,
 }
 
 impl Row {
@@ -126,6 +128,7 @@ impl Row {
             batch: Batch::Alone,
             whole: Sync::None,
             was_delayed: false,
+            touched: 0,
         }
     }
     /// The rows that it stands for, too.
