@@ -9,14 +9,19 @@ use web_sys::{Element, HtmlElement};
 
 wasm_bindgen_test_configure!(run_in_browser);
 
-/// The page in an element of its own; the handle takes it away again.
+/// The page in an element of its own, once its picture is drawn; the handle takes it away again.
 async fn page() -> (Element, yew::AppHandle<App>) {
     let document = web_sys::window().unwrap().document().unwrap();
     let root = document.create_element("div").unwrap();
     document.body().unwrap().append_child(&root).unwrap();
     let props = Props { engine: Engine::local(folioscope_web_engine::answer) };
     let handle = yew::Renderer::<App>::with_root_and_props(root.clone(), props).render();
-    rest().await;
+    let mut rests = 0;
+    while root.query_selector("#stage svg").unwrap().is_none() {
+        rests += 1;
+        assert!(rests < 200, "the page draws nothing");
+        rest().await;
+    }
     (root, handle)
 }
 
