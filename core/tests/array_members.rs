@@ -1,6 +1,9 @@
 //! Arrays in scenarios whose members hold the bytes: degraded, rebuilt, cut off from power between
 //! data and parity, with a log that closes the hole and without.
 
+mod common;
+
+use common::folding::Folding;
 use folioscope_core::counters::Counter;
 use folioscope_core::ops::OpResult;
 use folioscope_core::scenario::Scenario;
@@ -9,11 +12,8 @@ use folioscope_core::scenario::file::parse_scenario;
 use folioscope_core::scenario::run::{Contents, Run, run, run_and_read};
 use folioscope_core::scenario::write::write_scenario;
 use folioscope_core::trace::array::MemberState;
-use folioscope_core::trace::delta::Delta;
-use folioscope_core::trace::model::Model;
 use folioscope_core::trace::rule::Rule;
-use folioscope_core::trace::sink::{NoTrace, Sink};
-use folioscope_core::trace::step::Step;
+use folioscope_core::trace::sink::NoTrace;
 use folioscope_core::trace::timeline::{Recording, Timeline};
 use folioscope_core::units::{Bytes, MemberId, Sector};
 
@@ -278,22 +278,6 @@ fn the_cut_sweep_finds_the_hole_of_a_degraded_array_and_none_with_a_log() {
     }
 }
 
-/// Folds the trace, and compares with the engine after every step.
-struct Mirrored(Model);
-
-impl Sink for Mirrored {
-    const ON: bool = true;
-    const MIRROR: bool = true;
-    fn mirror(&mut self, state: &Model) {
-        assert_eq!(self.0.without_tallies(), *state);
-    }
-    fn take(&mut self, _: Step, deltas: &[Delta]) {
-        for delta in deltas {
-            self.0.apply(delta).expect("the trace fits the state");
-        }
-    }
-}
-
 #[test]
 fn what_happens_to_members_is_the_engines_own_state_and_can_be_taken_back() {
     let ops = format!(
@@ -303,7 +287,7 @@ fn what_happens_to_members_is_the_engines_own_state_and_can_be_taken_back() {
     for consistency in ["none", "journal"] {
         let scenario = scenario(&with(consistency), &ops);
         let variant = &scenario.variants[0];
-        run(&scenario, variant, Mirrored(Model::new(scenario.geometry))).expect("it ends");
+        run(&scenario, variant, Folding::new(scenario.geometry)).expect("it ends");
         let (run, _) = ran(&scenario);
         let mut timeline = Timeline::new(run.header, run.sink).expect("a trace fits itself");
         let fresh = timeline.model().clone();

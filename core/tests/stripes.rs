@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::folding::Folding;
 use common::{Host, TASK};
 use folioscope_core::behaviour::{Behaviours, Profile, StripeAlignment};
 use folioscope_core::block::bio::BioEnd;
@@ -19,11 +20,8 @@ use folioscope_core::ops::readahead::ReadaheadLimits;
 use folioscope_core::scenario::Variant;
 use folioscope_core::scenario::file::parse_scenario;
 use folioscope_core::scenario::run::{run as run_scenario, run_and_read};
-use folioscope_core::trace::delta::Delta;
-use folioscope_core::trace::model::Model;
 use folioscope_core::trace::rule::Rule;
-use folioscope_core::trace::sink::{NoTrace, Sink};
-use folioscope_core::trace::step::Step;
+use folioscope_core::trace::sink::NoTrace;
 use folioscope_core::trace::timeline::{Recording, Timeline};
 use folioscope_core::units::{Bytes, DevAddr, FileRange, Order, Pos};
 use folioscope_core::world::Config;
@@ -382,22 +380,6 @@ fn the_trace_of_an_array_folds_and_goes_back() {
     assert!(timeline.model().array().shape().is_none());
 }
 
-/// Folds the trace, and compares with the engine after every step.
-struct Mirrored(Model);
-
-impl Sink for Mirrored {
-    const ON: bool = true;
-    const MIRROR: bool = true;
-    fn mirror(&mut self, state: &Model) {
-        assert_eq!(self.0.without_tallies(), *state);
-    }
-    fn take(&mut self, _: Step, deltas: &[Delta]) {
-        for delta in deltas {
-            self.0.apply(delta).expect("the trace fits the state");
-        }
-    }
-}
-
 #[test]
 fn what_an_array_and_a_cut_do_is_the_engines_own_state() {
     let text = include_str!("../../assets/scenarios/stripe-alignment-partition.toml");
@@ -410,7 +392,7 @@ fn what_an_array_and_a_cut_do_is_the_engines_own_state() {
             profile: name.to_owned(),
             behaviours: profile.behaviours,
         };
-        let sink = Mirrored(Model::new(scenario.geometry));
+        let sink = Folding::new(scenario.geometry);
         let run = run_scenario(&scenario, &variant, sink).expect("it ends");
         assert_eq!(run.counters.get(Counter::SplitBios) > 0, name == "linux-7.3");
     }

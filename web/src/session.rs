@@ -180,17 +180,6 @@ impl Session {
         let next = |from| self.way.next_difference(from, Difference::Device);
         next(self.at).or_else(|| next(0))
     }
-    /// The first moment by which run A has applied the `nth` step of this rule, from 1, in the
-    /// operation that started as number `op`, from 0.
-    pub fn find(&self, op: usize, rule: Rule, nth: usize) -> Option<usize> {
-        let run = self.runs.first()?;
-        let start = run.ops.get(op)?.position - 1;
-        let end = run.ops.get(op + 1).map_or(run.timeline.len(), |next| next.position - 1);
-        let steps = &run.timeline.recording().steps()[start..end];
-        let mut found = (start..).zip(steps).filter(|(_, step)| step.rule == rule);
-        let (at, _) = found.nth(nth - 1)?;
-        Some(self.way.reach(0, at + 1))
-    }
     /// The moment at which run A first sends what writeback took; the start if it never does.
     pub fn first_write(&self) -> usize {
         let Some(run) = self.runs.first() else { return 0 };
@@ -303,8 +292,8 @@ mod tests {
 
     #[test]
     fn the_lesson_opens_where_the_bios_leave_sixteen_to_one() {
-        let mut session = lesson::open(lesson::FIRST).0;
-        let at = session.find(2, Rule::BioSubmitted, 1).expect("fdatasync sends a bio");
+        let (mut session, lesson) = lesson::open(lesson::FIRST);
+        let at = lesson.told.stops[1].at;
         session.go(at);
         let bytes = |run: &Run| run.timeline().model().bios().map(|(_, bio)| bio.len().get()).sum();
         let sent: Vec<u64> = session.runs().iter().map(bytes).collect();

@@ -35,11 +35,15 @@ pub fn answer(library: Library<'_>, request: &[u8]) -> Vec<u8> {
 
 /// What can be asked and answered beforehand, by file names: contents and lessons.
 pub fn beforehand(library: Library<'_>) -> Result<Vec<(String, Vec<u8>)>, String> {
-    let lessons = library.contents()?.lessons;
-    let lessons = lessons.iter().map(|entry| Request::Lesson(entry.number));
-    let all = [Request::Contents].into_iter().chain(lessons);
-    let files = all.filter_map(|request| Some((request.file_name()?, request)));
-    Ok(files.map(|(name, request)| (name, answer(library, &request.encode()))).collect())
+    let contents = library.contents()?;
+    let lessons = contents.lessons.iter().map(|entry| Request::Lesson(entry.number));
+    let mut all: Vec<_> = lessons
+        .filter_map(|lesson| Some((lesson.file_name()?, answer(library, &lesson.encode()))))
+        .collect();
+    all.extend(
+        Request::Contents.file_name().map(|name| (name, Reply::Contents(contents).encode())),
+    );
+    Ok(all)
 }
 
 impl Library<'_> {
