@@ -4,6 +4,7 @@
 
 mod background;
 mod chrome;
+mod everyone;
 mod lesson;
 mod open;
 mod page;

@@ -8,7 +8,7 @@ const SCENARIO: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../assets/scenarios/sub-page-dirty-tracking.toml");
 
 /// A trace as the terminal writes it.
-fn trace(folder: &Path) -> PathBuf {
+pub(crate) fn trace(folder: &Path) -> PathBuf {
     let path = folder.join("lesson.trace");
     let mut command = folioscope();
     command.args(["run", SCENARIO, "--variant", "per folio", "--trace"]).arg(&path);

@@ -156,11 +156,21 @@ impl Page {
     }
     /// Shows the page at a width, in a colour scheme (`light` or `dark`).
     pub(crate) async fn show(&self, width: u32, scheme: &str) {
+        self.emulate(width, &[("prefers-color-scheme", scheme)]).await;
+    }
+    /// The same for a viewer who wants less motion: everything is where it belongs at once.
+    pub(crate) async fn show_quietly(&self, width: u32, scheme: &str) {
+        let still = ("prefers-reduced-motion", "reduce");
+        self.emulate(width, &[("prefers-color-scheme", scheme), still]).await;
+    }
+    /// Shows the page at a width, to a viewer with these wishes.
+    pub(crate) async fn emulate(&self, width: u32, wishes: &[(&str, &str)]) {
         let size =
             json!({ "width": width, "height": 780, "deviceScaleFactor": 1, "mobile": false });
         self.devtools("Emulation.setDeviceMetricsOverride", size).await;
-        let feature = json!({ "name": "prefers-color-scheme", "value": scheme });
-        self.devtools("Emulation.setEmulatedMedia", json!({ "features": [feature] })).await;
+        let feature = |(name, value): &(&str, &str)| json!({ "name": name, "value": value });
+        let features: Vec<Value> = wishes.iter().map(feature).collect();
+        self.devtools("Emulation.setEmulatedMedia", json!({ "features": features })).await;
     }
     /// Writes a picture of what is shown, for people to look at.
     pub(crate) async fn picture(&self, name: &str) {

@@ -3,6 +3,7 @@
 //! Every task runs from the root of the workspace, so paths here are relative to it.
 #![forbid(unsafe_code)]
 
+mod axe;
 mod browser;
 mod demo;
 mod folders;

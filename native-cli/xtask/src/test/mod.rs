@@ -8,7 +8,7 @@ mod release;
 mod report;
 
 use crate::program::{program, run as run_program};
-use crate::{browser, demo, folders, tidy, tools, web};
+use crate::{axe, browser, demo, folders, tidy, tools, web};
 use anyhow::Result;
 use report::{Obstacle, Report};
 use std::process::ExitCode;
@@ -58,12 +58,15 @@ pub(crate) fn run() -> ExitCode {
             .env("WASM_BINDGEN_TEST_TIMEOUT", "120"),
     );
 
+    let axe = axe::script();
+    report.check("axe-core", &axe.as_ref().err().cloned(), || Ok(()));
     let release = report.check("program in release", &page, demo::build_program);
     report.tests(
         "page served by the program, in Chromium",
         &either(&release, &browser),
         in_browser("cargo test --workspace --test browser -- --ignored --nocapture")
             .env("FOLIOSCOPE", folders::target().join("release/folioscope"))
+            .envs(axe.iter().map(|path| ("AXE_CORE", path)))
             .env("RUST_TEST_THREADS", "1"),
     );
     report.finish()

@@ -1,0 +1,98 @@
+//! The page for everyone: axe-core finds nothing on any view, in light and dark.
+//!
+//! Its script is no part of this workspace: `cargo xtask test` fetches it and names it in
+//! `AXE_CORE`.
+
+use crate::READY;
+use crate::open::trace;
+use crate::page::{Page, visit};
+use serde_json::json;
+use std::path::PathBuf;
+
+/// A view, and what is clicked on the way to it.
+const VIEWS: [(&str, &[&str]); 11] = [
+    ("question", &[]),
+    ("answer", &["#show-me"]),
+    ("end", &["#show-me", "[data-stop='5']"]),
+    ("mapping and bios", &["#show-me", "#more-lanes"]),
+    ("why", &["#show-me", "#why-button"]),
+    ("table", &["#show-me", "[data-form=Table]"]),
+    ("both", &["#show-me", "[data-form=Both]"]),
+    ("gallery", &["#nav-lessons"]),
+    ("another lesson", &["#nav-lessons", "[data-lesson='8']", "#show-me"]),
+    ("example", &["#nav-lessons", "[data-example=data-before-map]"]),
+    ("help", &["#help-button"]),
+];
+
+/// The script of axe-core, if it is there.
+fn script() -> Option<String> {
+    let path = std::env::var_os("AXE_CORE").map(PathBuf::from).filter(|path| path.is_file());
+    let Some(path) = path else {
+        println!("SKIPPED: axe-core is missing: `cargo xtask test` fetches it with npm");
+        return None;
+    };
+    Some(std::fs::read_to_string(path).expect("the script is text"))
+}
+
+/// What axe-core objects to on the page as it is: rule, help, and the first places.
+async fn objections(page: &Page, axe: &str) -> Vec<String> {
+    page.client.execute(axe, Vec::new()).await.expect("the script runs");
+    // Those that are off by default, too, and those of the newest standard.
+    let tags = json!({ "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa",
+        "best-practice", "experimental"] });
+    let run = "const done = arguments[1]; axe.run(document, arguments[0]).then(
+        found => done(found.violations.map(one => `${one.id}: ${one.help}: ` +
+            one.nodes.slice(0, 3).map(node => `${node.html} ${node.failureSummary}`).join('; '))),
+        error => done([`axe-core failed: ${error}`]))";
+    let found = page.client.execute_async(run, vec![tags]).await.expect("it answers");
+    let found = found.as_array().expect("a list").iter();
+    found.map(|one| one.as_str().unwrap_or("not in words").to_owned()).collect()
+}
+
+/// Waits until nothing moves: the way to an answer has ended, and so has every fade.
+async fn settle(page: &Page) {
+    page.until("document.querySelector('#stage svg, #twin:not(.vh), #gallery')").await;
+    page.until("document.getAnimations().every(one => one.playState !== 'running')").await;
+}
+
+#[test]
+#[ignore = "needs Chromium: run `cargo xtask test`"]
+fn axe_finds_nothing_on_any_view() {
+    let Some(axe) = script() else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = trace(folder.path());
+    visit(async |page: &Page| {
+        let mut found = Vec::new();
+        let mut look = async |name: &str, width: u32, scheme: &str| {
+            settle(page).await;
+            for words in objections(page, &axe).await {
+                found.push(format!("{name}, {width} pixels, {scheme}: {words}"));
+            }
+        };
+        for (width, scheme) in [(1440, "light"), (1440, "dark"), (390, "light")] {
+            page.show_quietly(width, scheme).await;
+            for (name, clicks) in VIEWS {
+                page.open(READY).await;
+                for click in clicks {
+                    page.until(&format!("document.querySelector({})", json!(click))).await;
+                    page.click(click).await;
+                }
+                look(name, width, scheme).await;
+            }
+            page.open(READY).await;
+            page.pick(&path).await;
+            page.wait_for("lesson.trace").await;
+            look("trace of the terminal", width, scheme).await;
+            let wrong = folder.path().join("picture.png");
+            std::fs::write(&wrong, b"\x89PNG\r\n").expect("it can be written");
+            page.pick(&wrong).await;
+            page.wait_for("this is not a folioscope trace").await;
+            look("alert", width, scheme).await;
+        }
+        assert!(found.is_empty(), "axe-core objects:\n{}", found.join("\n"));
+        // It does find what is wrong.
+        page.ask("document.querySelector('main').append(document.createElement('button'))").await;
+        let found = objections(page, &axe).await;
+        assert!(found.iter().any(|words| words.starts_with("button-name")), "{found:?}");
+    });
+}
