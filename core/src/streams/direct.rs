@@ -116,7 +116,7 @@ impl Expectation {
         if !self.abilities.hides_tail_of_direct && start > size && size < end {
             let (from, to) = self.exposed.unwrap_or((size, end));
             self.exposed = Some((from.min(size), to.max(end)));
-            self.blind |= self.tail_stored;
+            self.blind |= self.has_tail();
         }
     }
     /// Nobody says how far a write came behind the first `done` bytes.
