@@ -38,6 +38,9 @@ pub struct Abilities {
     /// The same where a direct write makes it grow: what is dirty over holes is written first (6.12
     /// to 2026).
     pub hides_tail_of_direct: bool,
+    /// Writing a folio writes all that is uptodate in it, also blocks that nobody changed (before
+    /// 6.6): in place, whoever shares them.
+    pub writes_clean: bool,
 }
 
 /// What an operation did, as the one who performed it saw it.
