@@ -305,10 +305,6 @@ fn what_once_went_wrong_is_left_whole() {
     // A folio left the cache under a store that waited for a lock, and a write brought another one.
     let write = vec![Op::Write(173, 68, false), Op::Fsync];
     leave_it_whole(0, 4, Kind::Queued, &[write, vec![Op::Store(0, 193)], vec![punch(192, 1)]]);
-}
-
-#[test]
-fn xx41() {
     // A read brings the cache in again while a direct write waits for the rest of it to be dropped.
     let first = vec![Op::WriteDirect(320, 1)];
     let scripts = [first, vec![Op::Read(0, 321)], vec![Op::WriteDirect(64, 193)]];
