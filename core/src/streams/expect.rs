@@ -78,8 +78,9 @@ pub struct Expectation {
     /// Something happened after which nobody can say what the bytes must be.
     pub blind: bool,
     pub(super) abilities: Abilities,
-    /// The rest of the page of an EOF that a direct write moved away. Kernels that do not write
-    /// what is dirty there first leave the page writable, so that a store gets no blocks.
+    /// The blocks behind that of an EOF, in its page, that a direct write moved away. Kernels that
+    /// do not write what is dirty there first leave the page writable, so that a store gets no
+    /// blocks until it was written once.
     pub(super) exposed: Option<(u64, u64)>,
     /// Where what was stored behind EOF, in its page, may end; nothing is left of it once the file
     /// reaches that far, or was made shorter.
@@ -132,6 +133,9 @@ impl Expectation {
             }
             Action::Fsync | Action::Fdatasync | Action::Syncfs | Action::Msync(_) => {
                 self.told(outcome.result)?;
+                if !matches!(action, Action::Msync(_)) {
+                    self.exposed = None;
+                }
             }
             Action::SyncRange(_, flags) if flags.wait_before || flags.wait_after => {
                 self.told(outcome.result)?;
