@@ -3,12 +3,17 @@
 mod common;
 
 use common::folding::Folding;
-use common::{Kind, Op, Rig, direct_scripts, geometries, geometry, header, queue, shaping_scripts};
+use common::{
+    Kind, Op, Rig, TASK, direct_scripts, geometries, geometry, header, queue, shaping_scripts,
+};
 use folioscope_core::behaviour::{PROFILES, ZeroFlush};
 use folioscope_core::counters::Counter;
+use folioscope_core::engine::drive;
 use folioscope_core::geometry::Geometry;
 use folioscope_core::trace::model::Model;
+use folioscope_core::trace::sink::NoTrace;
 use folioscope_core::trace::timeline::Timeline;
+use folioscope_core::units::{FileRange, Pos};
 use proptest::prelude::*;
 
 /// Worlds for direct I/O: also blocks of several sectors, smaller and larger than a page.
@@ -84,5 +89,31 @@ proptest! {
         timeline.seek(usize::MAX);
         while timeline.back() {}
         prop_assert_eq!(timeline.model(), &Model::new(geometry));
+    }
+}
+
+/// What is stored where a direct write left a writable page without space is lost, and nothing else
+/// is; where kernels write what is dirty over holes first, nothing is.
+#[test]
+fn a_store_into_the_page_that_a_direct_write_left_is_lost_where_nobody_wrote_it() {
+    for profile in PROFILES {
+        let behaviours = profile.behaviours;
+        let sink = NoTrace;
+        let mut rig = Rig::with_timing(worlds()[2], behaviours, Kind::Queued, sink, queue());
+        let mut model = rig.start();
+        // EOF is at 385, so that the blocks from 400 to the end of the page at 448 have no space.
+        let before = [Op::Write(377, 8, false), Op::Store(158, 227), Op::WriteDirect(448, 1)];
+        rig.run(&before, &mut model);
+        let range = FileRange::between(Pos::new(186), Pos::new(401));
+        let store = rig.engine.mmap_store(TASK, rig.file, range, 9);
+        let done = drive(&rig.engine, &mut rig.sim, store).expect("nothing hangs");
+        assert_eq!(done.0, Ok(range.len()));
+        model[186..401].fill(9);
+        let flush = behaviours.zero_flush;
+        if matches!(flush, ZeroFlush::Never | ZeroFlush::Unwritten) {
+            model[400] = 0;
+        }
+        rig.fsync();
+        assert_eq!(rig.durable(), model, "{}", profile.name);
     }
 }

@@ -297,3 +297,16 @@ fn a_device_is_read_and_written_without_the_inode_lock() {
     let done = drive_all(engine, &mut rig.sim, vec![second]).expect("nothing hangs");
     assert_eq!(done, [OpResult(Ok(Bytes::new(10)))]);
 }
+
+/// Cases that once broke what they must hold, made as short as they could be.
+#[test]
+fn what_once_went_wrong_is_left_whole() {
+    let punch = |pos, len| Op::Shape(Shape::Falloc(FallocMode::Punch, pos, len));
+    // A folio left the cache under a store that waited for a lock, and a write brought another one.
+    let write = vec![Op::Write(173, 68, false), Op::Fsync];
+    leave_it_whole(0, 4, Kind::Queued, &[write, vec![Op::Store(0, 193)], vec![punch(192, 1)]]);
+    // A read brings the cache in again while a direct write waits for the rest of it to be dropped.
+    let first = vec![Op::WriteDirect(320, 1)];
+    let scripts = [first, vec![Op::Read(0, 321)], vec![Op::WriteDirect(64, 193)]];
+    leave_it_whole(2, 1, Kind::Shared, &scripts);
+}

@@ -118,7 +118,7 @@ pub const INVARIANTS: &[Invariant] = &[
     new(35, "all", always, "the read of a folio ends once"),
     new(37, "all", always, "a piece of a bio holds the bytes of its own place in the file"),
     new(40, "all", always, "after a direct write that met no store, and waited for nobody to drop the cache, nothing of its range is cached"),
-    new(41, "all", always, "when a direct write begins, nothing of its range is cached: what was dirty is on the device"),
+    new(41, "all", always, "when a direct write begins, nothing of its range is cached; where it waited for that, nothing is dirty but what was stored meanwhile"),
     new(42, "all", always, "while size or extents are changed by another, no direct I/O is in flight"),
     new(REQUEST_COVERS, "all", always, "the bios of a request follow each other and fill it"),
     new(REQUEST_FITS, "all", always, "a request is no longer than the device takes"),

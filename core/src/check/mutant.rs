@@ -80,6 +80,8 @@ pub enum Mutant {
     ReadsTheRow,
     /// The end of an ioend that failed changes the records as if it had not.
     RecordsWhatFailed,
+    /// A direct write drops nothing of the cache.
+    DropsNothing,
     /// A larger size is recorded before what was zeroed below it is written.
     RecordsUnwritten,
 }

@@ -63,6 +63,10 @@ impl MemoryMap {
         self.old.extend(self.pages.range(first..end));
         self.old.len() - before
     }
+    /// Whether a page of a folio can be stored into without a fault.
+    pub(crate) fn is_writable(&self, first: PageIndex, end: PageIndex) -> bool {
+        self.writable.range(first..end).next().is_some()
+    }
     /// The next store to a page of a folio faults again; whether any page was writable
     /// (`folio_mkclean`).
     pub(crate) fn protect(&mut self, first: PageIndex, end: PageIndex) -> bool {
@@ -87,7 +91,7 @@ pub(crate) async fn load<E: Env>(
         if cx.with(|world| world.is_beyond(file, index)) {
             return Err(Errno::Fault);
         }
-        if !cx.with(|world| world.file(file).memory_map.pages.contains(&index)) {
+        if !cx.with(|world| world.is_mapped(file, index)) {
             let around = cx.with(|world| world.map_around(file, index));
             if !around {
                 fault(cx, file, index).await?;
@@ -161,19 +165,26 @@ async fn make_writable<E: Env>(
 ) -> Result<(), Errno> {
     inline::unstuff(cx, file, Pos::new(crate::units::MAX_POS)).await?;
     // A page that was mapped before becomes writable alone; a new one brings its whole folio.
-    let alone = cx.with(|world| world.file(file).memory_map.pages.contains(&index));
+    let mut alone = true;
     loop {
         let folio = cx.with(|world| {
-            let mapped = world.file(file).memory_map.pages.contains(&index);
+            let mapped = world.is_mapped(file, index);
             world.file(file).mapping.find(index).filter(|_| mapped)
         });
         let Some(folio) = folio else {
+            alone = false;
             fault(cx, file, index).await?;
             continue;
         };
         let at = cx.with(|world| world.folios.at(folio).index);
         let _held = cx.lock(file, Lock::Invalidate, Mode::Shared).await;
         if !lock_folio(cx, file, at, folio).await {
+            continue;
+        }
+        // Another folio may have taken the place, and the number, of the one that was mapped: it
+        // is faulted in first (`page_mkwrite` finds no mapping at the old one).
+        if !cx.with(|world| world.is_mapped(file, index)) {
+            cx.with(|world| world.unlock(folio));
             continue;
         }
         // The file may have been truncated meanwhile (`folio_mkwrite_check_truncate`).
@@ -274,6 +285,9 @@ impl<E: Env> World<E> {
         let geometry = self.geometry();
         (geometry.page_floor(range.start()), geometry.page_ceil(range.end()))
     }
+    fn is_mapped(&self, file: FileId, index: PageIndex) -> bool {
+        self.file(file).memory_map.pages.contains(&index)
+    }
     fn is_beyond(&self, file: FileId, index: PageIndex) -> bool {
         self.geometry().page_pos(index) >= self.file(file).size
     }
@@ -356,7 +370,7 @@ impl<E: Env> World<E> {
         if count > 0 {
             self.step(Rule::PageMapped, [first.get(), count, 0, 0]);
         }
-        self.file(file).memory_map.pages.contains(&index)
+        self.is_mapped(file, index)
     }
     /// A fault found its folio cached: the window to read on with, if it carries the mark
     /// (`do_async_mmap_readahead`).

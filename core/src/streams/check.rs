@@ -109,32 +109,50 @@ impl<'a, S: Subject> Stream<'a, S> {
     /// Takes into account what became of writes to the device.
     fn landed(&mut self, all: &[Landed]) -> Result<(), String> {
         for landed in all {
+            let lost = self.changes_other_files(landed)?;
             let file = &mut self.files[landed.file.get() as usize];
             // Whether the file has what was written past the cache is known at the end only.
             if !landed.direct {
                 file.landed(core::iter::once(landed));
             }
-            let (failed, data) = (landed.data.is_none(), landed.data.as_deref().unwrap_or(&[]));
+            let failed = landed.data.is_none();
             if failed && !landed.direct {
                 file.owed = Owed::Yes;
             }
             self.lost_copy |= failed && landed.copy;
-            for (other, range, from) in &landed.also {
-                let (at, from) = (range.start().get() as usize, from.get() as usize);
-                let data = &data[from..from + range.len().get() as usize];
-                let other = other.get() as usize;
-                let model = &mut self.files[other].model;
-                // Before 6.6 what is uptodate is written, too: unchanged.
-                if !model.stores_other(at, data) {
-                    continue;
-                }
-                if !self.lost_copy {
-                    return Err(format!("bytes of file {other} at {at:#x} were overwritten"));
-                }
-                model.overwritten(at, data);
+            for (other, at, data) in lost {
+                self.files[other].model.overwritten(at, data);
             }
         }
         Ok(())
+    }
+    /// Which bytes of other places were overwritten by a write in place: which file, where, what.
+    /// The error names one that may not be.
+    fn changes_other_files<'d>(
+        &self,
+        landed: &'d Landed,
+    ) -> Result<Vec<(usize, usize, &'d [u8])>, String> {
+        let data = landed.data.as_deref().unwrap_or(&[]);
+        let mine = &self.files[landed.file.get() as usize];
+        let mut all = Vec::new();
+        for (other, range, from) in &landed.also {
+            let (at, from) = (range.start().get() as usize, from.get() as usize);
+            let data = &data[from..from + range.len().get() as usize];
+            let other = other.get() as usize;
+            let model = &self.files[other].model;
+            // Before 6.6 what is uptodate is written, too: unchanged, unless a write of it was lost.
+            let start = landed.range.start().get() as usize + from;
+            let mut changed = model.stores_other(at, data).peekable();
+            if changed.peek().is_none() {
+                continue;
+            }
+            let is_lost = |nth| mine.abilities.writes_clean && mine.model.may_differ(start + nth);
+            if !self.lost_copy && !changed.all(is_lost) {
+                return Err(format!("bytes of file {other} at {at:#x} were overwritten"));
+            }
+            all.push((other, at, data));
+        }
+        Ok(all)
     }
     /// Takes into account that blocks of one file became those of another.
     fn linked(&mut self, step: &Step, outcome: &Outcome<'_>) -> Result<(), String> {

@@ -109,14 +109,19 @@ impl Expectation {
     /// may hold what was stored behind EOF.
     fn expose_tail(&mut self, start: u64) {
         let size = self.size();
-        let end = size.next_multiple_of(self.abilities.geometry.page_size().get());
         // Older kernels zero what is promised there in the cache, and the flush before the write
         // leaves out what lies behind EOF.
         self.promises |= start > size;
-        if !self.abilities.hides_tail_of_direct && start > size && size < end {
-            let (from, to) = self.exposed.unwrap_or((size, end));
-            self.exposed = Some((from.min(size), to.max(end)));
-            self.blind |= self.tail_stored;
+        if self.abilities.hides_tail_of_direct || start <= size {
+            return;
+        }
+        self.blind |= self.has_tail();
+        let geometry = self.abilities.geometry;
+        let from = size.next_multiple_of(geometry.block_size().get());
+        let to = size.next_multiple_of(geometry.page_size().get());
+        if from < to {
+            let (first, last) = self.exposed.unwrap_or((from, to));
+            self.exposed = Some((first.min(from), last.max(to)));
         }
     }
     /// Nobody says how far a write came behind the first `done` bytes.

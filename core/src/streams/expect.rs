@@ -38,6 +38,9 @@ pub struct Abilities {
     /// The same where a direct write makes it grow: what is dirty over holes is written first (6.12
     /// to 2026).
     pub hides_tail_of_direct: bool,
+    /// Writing a folio writes all that is uptodate in it, also blocks that nobody changed (before
+    /// 6.6): in place, whoever shares them.
+    pub writes_clean: bool,
 }
 
 /// What an operation did, as the one who performed it saw it.
@@ -75,11 +78,13 @@ pub struct Expectation {
     /// Something happened after which nobody can say what the bytes must be.
     pub blind: bool,
     pub(super) abilities: Abilities,
-    /// The rest of the page of an EOF that a direct write moved away. Kernels that do not write
-    /// what is dirty there first leave the page writable, so that a store gets no blocks.
+    /// The blocks behind that of an EOF, in its page, that a direct write moved away. Kernels that
+    /// do not write what is dirty there first leave the page writable, so that a store gets no
+    /// blocks until it was written once.
     pub(super) exposed: Option<(u64, u64)>,
-    /// Something was stored behind EOF, in its page.
-    pub(super) tail_stored: bool,
+    /// Where what was stored behind EOF, in its page, may end; nothing is left of it once the file
+    /// reaches that far, or was made shorter.
+    tail: u64,
     /// Something failed that may have left space promised where nothing is dirty.
     pub(super) promises: bool,
 }
@@ -95,7 +100,7 @@ impl Expectation {
             blind: false,
             abilities,
             exposed: None,
-            tail_stored: false,
+            tail: 0,
             promises: false,
         }
     }
@@ -128,6 +133,9 @@ impl Expectation {
             }
             Action::Fsync | Action::Fdatasync | Action::Syncfs | Action::Msync(_) => {
                 self.told(outcome.result)?;
+                if !matches!(action, Action::Msync(_)) {
+                    self.exposed = None;
+                }
             }
             Action::SyncRange(_, flags) if flags.wait_before || flags.wait_after => {
                 self.told(outcome.result)?;
@@ -158,8 +166,8 @@ impl Expectation {
         let (size, want) = (outcome.size.get(), self.model.len() as u64);
         // Preallocation behind the old EOF may lie inside the file now.
         self.promises |= before < want;
-        if before != want && !direct {
-            self.tail_stored = false;
+        if want < before {
+            self.tail = 0;
         }
         if size == want {
             Ok(())
@@ -176,6 +184,10 @@ impl Expectation {
     }
     pub(super) fn size(&self) -> u64 {
         self.model.len() as u64
+    }
+    /// Whether something that was stored behind EOF may be cached still.
+    pub(super) fn has_tail(&self) -> bool {
+        self.tail > self.size()
     }
     fn pread(
         &mut self,
@@ -305,7 +317,8 @@ impl Expectation {
         let (start, end) = (range.start().get(), range.end().get());
         self.blind |= !self.abilities.hides_tail && end > self.size();
         self.blind |= self.exposed.is_some_and(|(from, to)| start < to && from < end);
-        self.tail_stored |= end > self.size();
+        let page = self.abilities.geometry.page_size().get();
+        self.tail = self.tail.max(end.min(self.size().next_multiple_of(page)));
         let start = range.start().get().min(self.size()) as usize;
         let end = (range.end().get().min(self.size()) as usize).max(start);
         if outcome.result.0.map(Bytes::get) == want {

@@ -272,11 +272,20 @@ impl Model {
             doubts.device[at + nth] = stored;
         }
     }
-    /// Whether the device may have something else than `data` for the bytes from `at` on.
-    pub fn stores_other(&self, at: usize, data: &[u8]) -> bool {
-        let Some(doubts) = &self.doubts else { return false };
-        let stored = (at..).map(|at| doubts.device.get(at).copied().flatten());
-        data.iter().zip(stored).any(|(byte, stored)| stored.is_some_and(|stored| stored != *byte))
+    /// Where the device may have something else than `data` for the bytes from `at` on, counted from
+    /// there.
+    pub fn stores_other(&self, at: usize, data: &[u8]) -> impl Iterator<Item = usize> {
+        let device = self.doubts.as_ref().map_or(&[][..], |doubts| &doubts.device);
+        let stored = (at..).map(|at| device.get(at).copied().flatten());
+        let other = data.iter().zip(stored).enumerate();
+        other.filter_map(|(nth, (byte, stored))| {
+            stored.is_some_and(|stored| stored != *byte).then_some(nth)
+        })
+    }
+    /// Whether a clean folio may have something else for a byte than the device.
+    pub fn may_differ(&self, at: usize) -> bool {
+        let cell = self.doubts.as_ref().and_then(|doubts| doubts.cells.get(at));
+        cell.is_some_and(|cell| cell.loose)
     }
     /// The blocks that hold bytes from `at` on were overwritten by another file: the cache may have
     /// the old ones still.

@@ -6,7 +6,7 @@ use super::generate::Generator;
 use super::model::Model;
 use super::worlds::{WORLDS, World};
 use super::{Step, put_steps, steps_of};
-use crate::behaviour::ZeroFlush;
+use crate::behaviour::{DirtyTracking, ZeroFlush};
 use crate::check::invariants::{name, words};
 use crate::device::sim::{Landed, peek_bytes};
 use crate::iomap::MapType;
@@ -46,7 +46,8 @@ fn abilities(scenario: &Scenario, file: FileId) -> Abilities {
     let start = &scenario.files[file.get() as usize];
     let fixed = start.extents.is_none().then_some(start.size);
     let reshapes = fixed.is_none() && start.fs == FileSystem::Extents;
-    let (hides_tail, hides_tail_of_direct) = match scenario.variants[0].behaviours.zero_flush {
+    let behaviours = &scenario.variants[0].behaviours;
+    let (hides_tail, hides_tail_of_direct) = match behaviours.zero_flush {
         ZeroFlush::Never => (false, false),
         ZeroFlush::HoleOrUnwritten | ZeroFlush::AfterFirstBlock => (true, true),
         ZeroFlush::Unwritten => (true, false),
@@ -62,6 +63,7 @@ fn abilities(scenario: &Scenario, file: FileId) -> Abilities {
         links: reshapes,
         hides_tail,
         hides_tail_of_direct,
+        writes_clean: behaviours.dirty_tracking == DirtyTracking::PerFolio,
     }
 }
 

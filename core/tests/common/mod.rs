@@ -5,7 +5,7 @@
 pub mod events;
 pub mod folding;
 
-use folioscope_core::behaviour::{Behaviours, DirtyTracking};
+use folioscope_core::behaviour::{Behaviours, DirtyTracking, ZeroFlush};
 use folioscope_core::block::limits::QueueLimits;
 use folioscope_core::buffer::Driver;
 use folioscope_core::cache::frame_alloc::FramePolicy;
@@ -102,6 +102,12 @@ pub struct Rig<S: Sink> {
     /// The file that shares its blocks, if one does.
     pub other: Option<FileId>,
     pub tracking: DirtyTracking,
+    zero_flush: ZeroFlush,
+    /// Where stores may get lost: blocks without space in pages that are still writable. A direct
+    /// write that begins behind EOF gives no space to the blocks behind that of EOF in its page,
+    /// and unlike a buffered one it takes nobody's right to store there. Kernels that write what
+    /// is dirty over holes first (6.12 to 2026) take it so.
+    exposed: Vec<FileRange>,
     at_start: Vec<u8>,
 }
 
@@ -175,7 +181,8 @@ impl<S: Sink> Rig<S> {
         let tracking = behaviours.dirty_tracking;
         let at_start =
             if other.is_some() { vec![0x55; SHARED] } else { vec![0; size.get() as usize] };
-        Self { engine, sim, file, other, tracking, at_start }
+        let zero_flush = behaviours.zero_flush;
+        Self { engine, sim, file, other, tracking, zero_flush, exposed: Vec::new(), at_start }
     }
     /// The bytes that the file starts with.
     pub fn start(&self) -> Vec<u8> {
@@ -278,6 +285,22 @@ impl<S: Sink> Rig<S> {
     fn sector(&self) -> u64 {
         self.engine.look(|world| world.snapshot().geometry().sector_size().get())
     }
+    /// A direct write at `pos` is about to move EOF, which is at `size`.
+    fn expose(&mut self, size: u64, pos: u64) {
+        let flushes =
+            matches!(self.zero_flush, ZeroFlush::HoleOrUnwritten | ZeroFlush::AfterFirstBlock);
+        let geometry = self.engine.look(|world| world.snapshot().geometry());
+        let start = geometry.round_up_block(Pos::new(size));
+        let end = Pos::new(size.next_multiple_of(geometry.page_size().get()));
+        if pos > size && !flushes && start < end {
+            self.exposed.push(FileRange::between(start, end));
+        }
+    }
+    /// Whether a store would meet such blocks.
+    fn may_get_lost(&self, start: u64, end: u64) -> bool {
+        let store = FileRange::between(Pos::new(start), Pos::new(end));
+        self.exposed.iter().any(|range| !range.intersect(store).is_empty())
+    }
     pub fn durable(&self) -> Vec<u8> {
         self.sim.durable_bytes(&self.engine, self.file)
     }
@@ -298,6 +321,9 @@ impl<S: Sink> Rig<S> {
                 Op::WriteDirect(pos, len) => {
                     let sector = self.sector();
                     let (pos, len) = (pos / sector * sector, len.next_multiple_of(sector));
+                    if len > 0 {
+                        self.expose(model.len() as u64, pos);
+                    }
                     assert_eq!(self.write_direct(pos, len, byte), Ok(len), "op {at}");
                     if len > 0 {
                         let end = (pos + len) as usize;
@@ -322,7 +348,7 @@ impl<S: Sink> Rig<S> {
                 }
                 Op::Store(pos, len) => {
                     let end = (pos + len).min(model.len() as u64);
-                    if pos < end {
+                    if pos < end && !self.may_get_lost(pos, end) {
                         let range = FileRange::between(Pos::new(pos), Pos::new(end));
                         let op = self.engine.mmap_store(TASK, self.file, range, byte);
                         let done = drive(&self.engine, &mut self.sim, op).expect("nothing hangs");
@@ -342,10 +368,12 @@ impl<S: Sink> Rig<S> {
                 Op::Shape(shape) => self.reshape(shape, model),
                 Op::Fsync => {
                     self.fsync();
+                    self.exposed.clear();
                     assert_eq!(self.durable(), *model, "what fsync made durable, op {at}");
                 }
                 Op::Syncfs => {
                     self.syncfs();
+                    self.exposed.clear();
                     assert_eq!(self.durable(), *model, "what syncfs made durable, op {at}");
                 }
             }

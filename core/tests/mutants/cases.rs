@@ -60,6 +60,7 @@ const fn case(
 }
 
 const PWRITE: &str = "do = \"pwrite\"; len = 16";
+const PWRITE_DIRECT: &str = "do = \"pwrite\"; len = 16; direct = true";
 const FSYNC: &str = "do = \"fsync\"";
 const NEW: &str = "linux-7.3";
 const PAIR: (u64, u64) = (32, 16);
@@ -264,6 +265,11 @@ pub(crate) const CASES: &[Case] = &[
             &["do = \"pwrite\"; len = 4096", FSYNC],
         )
     },
+    Case {
+        also: &[41],
+        ..case(40, Mutant::DropsNothing, TWO, &["do = \"pread\"; len = 16", PWRITE_DIRECT])
+    },
+    Case { also: &[40], ..case(41, Mutant::DropsNothing, TWO, &[PWRITE, PWRITE_DIRECT]) },
     Case {
         faults: &["at = \"write_bio\""],
         ..case(ZERO_OR_WRITTEN, Mutant::RecordsWhatFailed, EMPTY, &[PWRITE, FSYNC])

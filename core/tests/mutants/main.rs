@@ -25,8 +25,6 @@ const ELSEWHERE: &[(u8, &str)] = &[
     (34, "seed_004: one way to read before a mapping is known"),
     (35, "seed_004: the same in a folio of several blocks"),
     (37, "stripes: the stale offset of a proposal"),
-    (40, "direct_rules: what a direct write leaves of the cache"),
-    (41, "direct_rules: the same before it begins"),
     (42, "direct_rules: who waits for direct I/O"),
 ];
 

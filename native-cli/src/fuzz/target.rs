@@ -187,6 +187,8 @@ impl Able {
             links,
             hides_tail: true,
             hides_tail_of_direct: true,
+            // Nobody here is told of bios.
+            writes_clean: false,
         })
     }
 }

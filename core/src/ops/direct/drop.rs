@@ -5,6 +5,8 @@
 //! task that waits and a worker do the same.
 
 use crate::cache::folio::FolioFlags;
+use crate::cache::mapping::Tag;
+use crate::check::mutant::Mutant;
 use crate::fault::{FaultEffect, FaultPoint};
 use crate::geometry::Geometry;
 use crate::trace::rule::Rule;
@@ -55,8 +57,36 @@ impl<E: Env> World<E> {
         }
         mapping.find(sweep.at).or_else(|| mapping.find(mapping.next_start(sweep.at, sweep.end)?))
     }
+    /// A direct write is about to begin, once the cache of its range was dropped: nothing of it is
+    /// cached. Where dropping it waited, others may have read and stored meanwhile: all is clean but
+    /// what was stored. (A device is written without the inode lock: nothing can be said then.)
+    pub(super) fn require_dropped(&mut self, file: FileId, range: FileRange, waited: bool) {
+        let all = Sweep::over(self.geometry(), range);
+        let holds = if waited {
+            !self.file(file).provider.locks_writes() || self.is_clean_or_stored(file, &all)
+        } else {
+            !self.has_cache(file, &all)
+        };
+        self.require(holds, 41, range.start());
+    }
+    /// Whether a page of every dirty folio of a range is writable.
+    fn is_clean_or_stored(&self, file: FileId, sweep: &Sweep) -> bool {
+        let inode = self.file(file);
+        let mut at = sweep.at;
+        while let Some(folio) = inode.mapping.next_tagged(Tag::Dirty, at, sweep.end) {
+            let row = self.folios.at(folio);
+            if !inode.memory_map.is_writable(row.index, row.end_index()) {
+                return false;
+            }
+            at = row.end_index();
+        }
+        true
+    }
     /// Drops as much as goes without waiting; whether it is through.
     pub(super) fn sweep(&mut self, file: FileId, range: FileRange, sweep: &mut Sweep) -> bool {
+        if self.mutant(Mutant::DropsNothing) {
+            return true;
+        }
         loop {
             let next = sweep.held.or_else(|| self.next_cached(file, sweep));
             let Some(folio) = next else { return true };

@@ -225,12 +225,7 @@ async fn begin_write<E: Env>(
         }
     }
     Ok(Some(cx.with(|world| {
-        // What was dirty in the range is on the device, and nothing of it is cached.
-        world.require(
-            !world.has_cache(file, &Sweep::over(world.geometry(), range)),
-            41,
-            range.start(),
-        );
+        world.require_dropped(file, range, sweep.waited());
         world.begin_direct(file, range, Some(how.queued))
     })))
 }
