@@ -78,7 +78,8 @@ fn bios_from_above(
     let got = execute::execute(common, case, above, lines, &executed)?;
     let want = expected(case, above, lines, version, block_size(case)?);
     for (at, got) in &got {
-        if !flushed(&case.ops[*at]) && !(direct && lines[*at].longest_call() > ONE_BIO) {
+        let by_memory = direct && lines[*at].longest_call() > ONE_BIO;
+        if !by_memory && !flushed(&case.ops[*at]) {
             verdict.field(Kind::GuestBios, *at, &want[*at].bios, &got.bios);
         }
     }

@@ -99,21 +99,16 @@ pub(super) fn flushed_by_worker(
     stack: Stack,
     file: &str,
 ) -> Vec<FileRange> {
-    let counts = |row: &[Value]| match stack {
-        Stack::BlockDevice => true,
-        Stack::Xfs => text(row, 1).starts_with("md") && !text(row, 2).contains('M'),
-        _ => false,
-    };
+    let whole_device = stack == Stack::BlockDevice;
+    let of_array = |row: &[Value]| text(row, 1).starts_with("md") && !text(row, 2).contains('M');
+    let counts = |row: &[Value]| whole_device || stack == Stack::Xfs && of_array(row);
     let writes = op.ev.iter().filter(|row| {
         let by_worker = text(row, 5).starts_with("kworker");
         name(row) == "Q" && text(row, 2).starts_with('W') && by_worker && counts(row)
     });
     let range = |row: &Vec<Value>| {
         let (sector, sectors) = (number(row, 3)?, number(row, 4)?);
-        let sector = match stack {
-            Stack::BlockDevice => sector,
-            _ => in_file(case, file, sector)?,
-        };
+        let sector = if whole_device { sector } else { in_file(case, file, sector)? };
         Some(range_of(sector * SECTOR_SIZE, sectors * folded(row) * SECTOR_SIZE))
     };
     writes.filter_map(range).collect()
