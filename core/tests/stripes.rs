@@ -391,6 +391,7 @@ fn what_an_array_and_a_cut_do_is_the_engines_own_state() {
             name: name.to_owned(),
             profile: name.to_owned(),
             behaviours: profile.behaviours,
+            own: None,
         };
         let sink = Folding::new(scenario.geometry);
         let run = run_scenario(&scenario, &variant, sink).expect("it ends");

@@ -66,6 +66,7 @@ pub struct Explored {
 
 /// Runs every course, those with the fewest departures first, until one goes wrong.
 pub fn explore(scenario: &Scenario, variant: &Variant, limits: Limits) -> Explored {
+    let scenario = scenario.of(variant);
     let allowed = allowed(scenario);
     let mut found = Explored {
         schedules: 0,
@@ -122,6 +123,7 @@ pub fn explore(scenario: &Scenario, variant: &Variant, limits: Limits) -> Explor
 
 /// Runs one course by a schedule; what goes wrong.
 pub fn replay(scenario: &Scenario, variant: &Variant, steps: &[Step]) -> Option<String> {
+    let scenario = scenario.of(variant);
     let allowed = allowed(scenario);
     let reads = Reads::default();
     let Simulation { engine, mut sim } = Simulation::new(scenario, variant, NoTrace);

@@ -5,19 +5,18 @@
 use super::dirty::{build_dirty, span};
 use super::fault::build_faults;
 pub use super::fields::ScenarioError;
-use super::fields::{Problem, RawSize, locate, number};
+use super::fields::{Problem, RawSize, locate, number, parse};
 use super::random::Random;
 use super::raw::{self, Raw, RawDevice, RawOp, RawWorld};
 use super::shape;
 use super::size::parse_size;
 use super::start::{Taken, build_files};
 use super::tasks::{build_order, build_pressure, build_tasks, task_of};
+use super::variants::build_variants;
 use super::{
     Action, MAX_DISKS, MAX_FILE, MAX_HELD, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp, StartFile,
-    Variant,
 };
 use super::{array, queue, zoned};
-use crate::behaviour::{Behaviours, Profile};
 use crate::cache::frame_alloc::FramePolicy;
 use crate::device::disk::Disk;
 use crate::device::sim::Timing;
@@ -27,6 +26,7 @@ use crate::geometry::Geometry;
 use crate::ops::readahead::ReadaheadLimits;
 use crate::units::{Blocks, Bytes, FileId, FileRange, Nanos, Order, Pages, Pos};
 use toml::Spanned;
+use toml::de::DeTable;
 
 /// Version that is read.
 pub const VERSION: i64 = 0;
@@ -37,31 +37,21 @@ pub fn parse_scenario(name: &str, text: &str) -> Result<Scenario, ScenarioError>
         let message = format!("the file has {} bytes, and at most {MAX_TEXT} are read", text.len());
         return Err(ScenarioError { name: name.to_owned(), line: 1, column: 1, message });
     }
-    let raw = raw::read(text).map_err(|problem| locate(name, text, &problem))?;
-    build(&raw).map_err(|problem| locate(name, text, &problem))
+    let read = || {
+        let root = parse(text)?;
+        build(&raw::read(&root)?, &root)
+    };
+    read().map_err(|problem| locate(name, text, &problem))
 }
 
-fn build(raw: &Raw) -> Result<Scenario, Problem> {
+pub(super) fn build(raw: &Raw, root: &Spanned<DeTable<'_>>) -> Result<Scenario, Problem> {
     let version = *raw.version.get_ref();
     if version != VERSION {
         let message = format!("version is {version}: this program reads version {VERSION}");
         return Err((raw.version.span(), message));
     }
     let geometry = build_geometry(&raw.world)?;
-    let mut variants = Vec::new();
-    for variant in &raw.variant {
-        let profile = variant.profile.as_ref().or(raw.profile.as_ref());
-        let switches = raw.switches.iter().chain(&variant.switches);
-        let name = variant.name.get_ref();
-        if variants.iter().any(|other: &Variant| other.name == *name) {
-            let message = format!("two variants are called `{name}`: give one another name");
-            return Err((variant.name.span(), message));
-        }
-        variants.push(build_variant(name, profile, switches)?);
-    }
-    if variants.is_empty() {
-        variants.push(build_variant("run", raw.profile.as_ref(), raw.switches.iter())?);
-    }
+    let variants = build_variants(raw, root)?;
     let files = build_files(geometry, raw)?;
     let mut ops = Vec::new();
     let tasks = build_tasks(&raw.op)?;
@@ -127,28 +117,6 @@ fn build_geometry(world: &Spanned<RawWorld>) -> Result<Geometry, Problem> {
     let order = number("max_folio_order", &raw.max_folio_order, 0, 255)?;
     Geometry::new(size(&raw.page_size)?, size(&raw.block_size)?, Order::new(order as u8))
         .map_err(|error| (world.span(), error.to_string()))
-}
-
-fn build_variant<'a>(
-    name: &str,
-    profile: Option<&Spanned<String>>,
-    switches: impl Iterator<Item = &'a (String, Spanned<String>)>,
-) -> Result<Variant, Problem> {
-    let chosen = match profile {
-        Some(named) => Profile::named(named.get_ref()).ok_or_else(|| {
-            let known: Vec<&str> =
-                crate::behaviour::PROFILES.iter().map(|profile| profile.name).collect();
-            let message =
-                format!("no profile `{}`: expected one of {}", named.get_ref(), known.join(", "));
-            (named.span(), message)
-        })?,
-        None => Profile::usual(),
-    };
-    let mut behaviours: Behaviours = chosen.behaviours;
-    for (switch, value) in switches {
-        behaviours.set(switch, value.get_ref()).map_err(|message| (value.span(), message))?;
-    }
-    Ok(Variant { name: name.to_owned(), profile: chosen.name.to_owned(), behaviours })
 }
 
 /// The devices beside the first.

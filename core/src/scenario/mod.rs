@@ -21,6 +21,7 @@ mod shape;
 pub mod size;
 mod start;
 mod tasks;
+mod variants;
 pub mod write;
 mod zoned;
 
@@ -44,6 +45,7 @@ use crate::ops::sync::RangeSync;
 use crate::power::Kept;
 use crate::tasks::Step;
 use crate::units::{BdiId, Blocks, Bytes, DevAddr, FileId, FileRange, Nanos, Pages, Pos, TaskId};
+use std::sync::Arc;
 
 pub(crate) use start::start_extent;
 
@@ -256,6 +258,8 @@ pub struct Variant {
     pub profile: String,
     /// Every switch.
     pub behaviours: Behaviours,
+    /// The scenario as it sees it, if it has tables of its own ([`Scenario::of`]).
+    pub own: Option<Arc<Scenario>>,
 }
 
 /// A world, its files, and what is done to them.
@@ -360,10 +364,11 @@ impl Scenario {
     /// The limits of the queue in a run, which an array has by itself: kernels from 7.1 on cut at
     /// the stripes of a device of which parts are expensive.
     pub fn queue_of(&self, variant: &Variant) -> Option<QueueLimits> {
-        if let (None, Some(array)) = (self.queue, &self.array) {
+        let scenario = self.of(variant);
+        if let (None, Some(array)) = (scenario.queue, &scenario.array) {
             return Some(array::limits(array, variant));
         }
-        let limits = self.queue?;
+        let limits = scenario.queue?;
         let cuts = variant.behaviours.stripe_alignment == StripeAlignment::BlockSplit;
         let stripe = limits.stripe().filter(|_| cuts && limits.chunk.is_zero());
         Some(QueueLimits { chunk: stripe.unwrap_or(limits.chunk), ..limits })

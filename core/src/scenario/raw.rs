@@ -5,8 +5,9 @@
 //! places are a third of its size.
 
 use super::fields::{
-    Fields, Problem, RawSize, Span, Switches, boolean, integer, integers, parse, size, string,
+    Fields, Problem, RawSize, Span, Switches, boolean, integer, integers, size, string,
 };
+use super::variants::OWN;
 use toml::Spanned;
 use toml::de::DeTable;
 
@@ -139,6 +140,8 @@ pub(super) struct RawVariant {
     pub(super) name: Spanned<String>,
     pub(super) profile: Option<Spanned<String>>,
     pub(super) switches: Switches,
+    /// Where the first of its own tables stands.
+    pub(super) own: Option<Span>,
 }
 
 pub(super) struct RawFile {
@@ -227,8 +230,7 @@ impl RawFault {
 }
 
 /// The tables of a file.
-pub(super) fn read(text: &str) -> Result<Raw, Problem> {
-    let root = parse(text)?;
+pub(super) fn read(root: &Spanned<DeTable<'_>>) -> Result<Raw, Problem> {
     let known = [
         "version",
         "title",
@@ -453,11 +455,18 @@ fn kswapd_of(span: Span, table: &DeTable<'_>) -> Result<RawKswapd, Problem> {
 }
 
 fn variant_of(span: Span, table: &DeTable<'_>) -> Result<RawVariant, Problem> {
-    let fields = Fields::new(span, table, &["name", "profile", "switches"])?;
+    let known: Vec<&str> = ["name", "profile", "switches"].into_iter().chain(OWN).collect();
+    let fields = Fields::new(span, table, &known)?;
+    let mut own = None;
+    for name in OWN {
+        let (place, _) = fields.table(name)?.unzip();
+        own = own.or(place);
+    }
     Ok(RawVariant {
         name: fields.need("name", string)?,
         profile: fields.may("profile", string)?,
         switches: fields.switches()?,
+        own,
     })
 }
 

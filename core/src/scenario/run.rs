@@ -102,7 +102,7 @@ fn run_and_look<S: Sink, T>(
     look: impl FnOnce(&Engine<Simulated<S>>, &Sim) -> T,
 ) -> Result<(Run<S>, T), RunError> {
     let Simulation { engine, mut sim } = Simulation::new(scenario, variant, sink);
-    let (results, idle_steps) = order::run_ops(scenario, &engine, &mut sim)?;
+    let (results, idle_steps) = order::run_ops(scenario.of(variant), &engine, &mut sim)?;
     let looked = look(&engine, &sim);
     let header = header_of(scenario, variant);
     let counters = engine.counters();
@@ -137,6 +137,7 @@ impl<S: Sink> Simulation<S> {
     }
     /// The same on a device that holds something already.
     pub fn with_store(scenario: &Scenario, variant: &Variant, sink: S, held: Store) -> Self {
+        let scenario = scenario.of(variant);
         let geometry = scenario.geometry;
         let mut sim = Sim::new(scenario.device);
         scenario.disks.iter().for_each(|disk| sim.add_device(*disk));

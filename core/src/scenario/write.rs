@@ -40,27 +40,12 @@ fn put(scenario: &Scenario, out: &mut String) -> fmt::Result {
     if scenario.keep_going {
         writeln!(out, "keep_going = true")?;
     }
-    if let Timing::Queue { depth, latency, per_kib, flush } = scenario.device {
-        let per_second = 1_000_000_000 / (1024 * per_kib.get().max(1));
-        writeln!(out, "\n[device]\ndepth = {depth}")?;
-        writeln!(out, "latency_us = {}", latency.get() / 1000)?;
-        writeln!(out, "mib_per_second = {}", per_second.max(1))?;
-        writeln!(out, "flush_us = {}", flush.get() / 1000)?;
-    } else if scenario.zones.is_some() {
-        writeln!(out, "\n[device]")?;
-    }
-    if let Some(Zones { size, capacity, conventional }) = scenario.zones {
-        writeln!(out, "zone_size = {}\nzone_capacity = {}", size.get(), capacity.get())?;
-        writeln!(out, "conventional_zones = {conventional}")?;
-    }
-    if let Some(queue) = scenario.queue {
-        writeln!(out, "\n[queue]\nmax_size = {}", queue.bytes.get())?;
-    }
-    if let Some(kind) = &scenario.array {
-        array::put(kind, scenario.array_failed, out)?;
-    }
+    put_tables(scenario, None, out)?;
     for variant in &scenario.variants {
         put_variant(variant, out)?;
+        if let Some(own) = &variant.own {
+            put_tables(own, Some(scenario), out)?;
+        }
     }
     for (at, file) in scenario.files.iter().enumerate() {
         let same = |other: &&StartFile| {
@@ -87,6 +72,62 @@ fn put(scenario: &Scenario, out: &mut String) -> fmt::Result {
         Order::Seed(seed) => writeln!(out, "\n[run]\nseed = {seed}")?,
     }
     scenario.faults.iter().try_for_each(|fault| put_fault(fault, scenario, out))
+}
+
+/// The tables that a setting may have for itself: of a setting those that differ from the
+/// scenario's, behind its name.
+fn put_tables(scenario: &Scenario, base: Option<&Scenario>, out: &mut String) -> fmt::Result {
+    for put in [put_device, put_queue, put_partition, put_array] {
+        let mut table = String::new();
+        put(scenario, &mut table)?;
+        let mut other = String::new();
+        base.map_or(Ok(()), |base| put(base, &mut other))?;
+        if base.is_some() && table != other {
+            table = table.replacen("\n[", "\n[variant.", 1);
+        }
+        if table != other {
+            out.push_str(&table);
+        }
+    }
+    Ok(())
+}
+
+fn put_device(scenario: &Scenario, out: &mut String) -> fmt::Result {
+    if let Timing::Queue { depth, latency, per_kib, flush } = scenario.device {
+        let per_second = 1_000_000_000 / (1024 * per_kib.get().max(1));
+        writeln!(out, "\n[device]\ndepth = {depth}")?;
+        writeln!(out, "latency_us = {}", latency.get() / 1000)?;
+        writeln!(out, "mib_per_second = {}", per_second.max(1))?;
+        writeln!(out, "flush_us = {}", flush.get() / 1000)?;
+    } else if scenario.zones.is_some() {
+        writeln!(out, "\n[device]")?;
+    }
+    if let Some(Zones { size, capacity, conventional }) = scenario.zones {
+        writeln!(out, "zone_size = {}\nzone_capacity = {}", size.get(), capacity.get())?;
+        writeln!(out, "conventional_zones = {conventional}")?;
+    }
+    Ok(())
+}
+
+fn put_queue(scenario: &Scenario, out: &mut String) -> fmt::Result {
+    match scenario.queue {
+        Some(queue) => writeln!(out, "\n[queue]\nmax_size = {}", queue.bytes.get()),
+        None => Ok(()),
+    }
+}
+
+fn put_partition(scenario: &Scenario, out: &mut String) -> fmt::Result {
+    if scenario.partition.is_zero() {
+        return Ok(());
+    }
+    writeln!(out, "\n[partition]\nstart = {}", scenario.partition.get())
+}
+
+fn put_array(scenario: &Scenario, out: &mut String) -> fmt::Result {
+    match &scenario.array {
+        Some(kind) => array::put(kind, scenario.array_failed, out),
+        None => Ok(()),
+    }
 }
 
 /// A setting as its profile and the switches that differ from it.

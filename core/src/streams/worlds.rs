@@ -110,6 +110,7 @@ impl World {
             name: "run".to_owned(),
             profile: profile.name.to_owned(),
             behaviours: profile.behaviours,
+            own: None,
         };
         let device = match random.below(3) {
             0 => Timing::Queue {

@@ -105,6 +105,7 @@ pub enum Failed {
 
 /// Runs a scenario and looks at what a power cut would leave, all the way.
 pub fn sweep(scenario: &Scenario, variant: &Variant, how: Thoroughness) -> Result<Looked, Failed> {
+    let (scenario, variant) = (scenario.of(variant), &Variant { own: None, ..variant.clone() });
     let Simulation { engine, mut sim } =
         Simulation::with_store(scenario, variant, NoTrace, Store::stale(STALE));
     sim.track_power();

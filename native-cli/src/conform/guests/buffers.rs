@@ -2,7 +2,7 @@
 //! places that ext4 allocated, and what a worker wrote back on its own.
 
 use super::Stack;
-use super::format::{GuestOp, Mapping as Row, folded, name, number, text};
+use super::format::{GuestCase, GuestOp, Mapping as Row, folded, name, number, text};
 use super::place::metadata;
 use crate::conform::execute::{Traced, range_of};
 use folioscope_core::engine::Engine;
@@ -91,19 +91,34 @@ pub(super) fn ext4_allocations(extents: &[Iomap], size: u64) -> Vec<Iomap> {
     pieces
 }
 
-/// What a worker wrote back in an operation, when the kernel saw fit.
-pub(super) fn flushed_by_worker(op: &GuestOp, stack: Stack) -> Vec<FileRange> {
-    if stack != Stack::BlockDevice {
-        return Vec::new();
-    }
+/// What of a file a worker wrote back in an operation, when the kernel saw fit: of a block device, or
+/// of a file on an array.
+pub(super) fn flushed_by_worker(
+    case: &GuestCase,
+    op: &GuestOp,
+    stack: Stack,
+    file: &str,
+) -> Vec<FileRange> {
+    let whole_device = stack == Stack::BlockDevice;
+    let of_array = |row: &[Value]| text(row, 1).starts_with("md") && !text(row, 2).contains('M');
+    let counts = |row: &[Value]| whole_device || stack == Stack::Xfs && of_array(row);
     let writes = op.ev.iter().filter(|row| {
-        name(row) == "Q" && text(row, 2).starts_with('W') && text(row, 5).starts_with("kworker")
+        let by_worker = text(row, 5).starts_with("kworker");
+        name(row) == "Q" && text(row, 2).starts_with('W') && by_worker && counts(row)
     });
     let range = |row: &Vec<Value>| {
         let (sector, sectors) = (number(row, 3)?, number(row, 4)?);
+        let sector = if whole_device { sector } else { in_file(case, file, sector)? };
         Some(range_of(sector * SECTOR_SIZE, sectors * folded(row) * SECTOR_SIZE))
     };
     writes.filter_map(range).collect()
+}
+
+/// The sector of a file that lies at a sector of the device.
+pub(super) fn in_file(case: &GuestCase, file: &str, sector: u64) -> Option<u64> {
+    let all = case.extents.get(file)?.iter().flat_map(|snapshot| &snapshot.ext);
+    let mut holders = all.filter(|(_, at, len, _)| (*at..at + len).contains(&sector));
+    holders.next().map(|(logical, at, ..)| logical + (sector - at))
 }
 
 /// The questions about blocks that the kernel asked, too: file, block, blocks asked for, whether

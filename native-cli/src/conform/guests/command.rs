@@ -40,6 +40,14 @@ impl Line {
             }
         }
     }
+    /// Bytes of its longest read or write.
+    pub(super) fn longest_call(&self) -> Bytes {
+        let len = |call: &Act| {
+            let (Act::Write { range, .. } | Act::Read(range, _)) = call else { return None };
+            Some(range.len())
+        };
+        self.calls.iter().filter_map(len).max().unwrap_or(Bytes::ZERO)
+    }
     /// Whether it changes the size or the extents of its file by itself.
     pub(super) fn reshapes(&self) -> bool {
         self.calls.iter().any(Act::reshapes)

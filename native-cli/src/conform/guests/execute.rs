@@ -3,7 +3,9 @@
 use super::Stack;
 use super::buffers::{answered, ext4_allocations, extents_of, flushed_by_worker, indirect_answers};
 use super::command::Line;
-use super::format::{Common, GuestCase, GuestOp, MapText, Queue, SchedulerName, name, text};
+use super::format::{
+    Common, GuestCase, GuestOp, MapText, Queue, SchedulerName, is_mapping, name, text,
+};
 use super::observe::{Lists, View, observe};
 use super::place::{WritebackMap, file_of, metadata};
 use super::version;
@@ -100,7 +102,7 @@ pub(super) fn execute(
         let end = engine.look(|world| world.sink().len());
         let blocks = answered(&engine, &files, op, geometry);
         parts.push((*at, start..end, unanswered(&engine, files.len()), blocks));
-        for range in flushed_by_worker(op, stack) {
+        for range in flushed_by_worker(case, op, stack, line.file.as_deref().unwrap_or("")) {
             let write = RangeSync { write: true, wait_after: true, ..RangeSync::default() };
             act(&engine, &mut sim, own, &Act::SyncRange(range, write))?;
         }
@@ -182,6 +184,13 @@ fn start(
             script.map_mut().set(map.range, map.kind, map.addr);
         }
         script.allocate_from(ext4_allocations(&extents, last.map_or(0, |last| last.size)));
+    } else if !case.ops.iter().any(|op| op.ev.iter().any(|row| is_mapping(row))) {
+        // Long cases were captured without what the file system maps.
+        let extents = snapshot.map_or_else(Vec::new, |last| extents_of(&last.ext));
+        for map in extents.iter().filter(|_| !made) {
+            script.map_mut().set(map.range, map.kind, map.addr);
+        }
+        script.allocate_from(extents);
     }
     (Pos::new(size), Provider::Scripted(script))
 }

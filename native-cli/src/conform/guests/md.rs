@@ -1,11 +1,14 @@
 //! Arrays of the guests: the bios that the kernel submitted to an array are given to the engine's
 //! array, and what this does with them is compared.
 //!
-//! Direct I/O waits for each call, so that rows fill as they do here; what the flusher or a file
-//! system writes may be handled before a row is full, so that only bounds hold.
+//! Direct I/O waits for each call, so that rows fill as they do here. What the flusher writes may be
+//! handled before a row is full, and a file system has written rows before the case that are still
+//! in the array's cache, which is not recorded: there only bounds hold.
 
+use super::buffers::in_file;
 use super::command::Line;
-use super::format::{GuestOp, Md, Member, folded, name, number, text};
+
+use super::format::{GuestCase, GuestOp, Md, Member, folded, name, number, text};
 use super::members::Queues;
 use crate::conform::compare::{Kind, Verdict};
 use crate::conform::script::Act;
@@ -27,6 +30,8 @@ const MEMBER: u64 = 1 << 20;
 struct Top {
     op: BioOp,
     sync: bool,
+    /// It is of readahead.
+    ahead: bool,
     start: u64,
     len: u64,
 }
@@ -35,9 +40,9 @@ struct Top {
 pub(super) struct Array<'a> {
     md: &'a Md,
     members: &'a [Member],
-    /// Every operation is direct I/O on the array itself.
+    /// Every operation is direct I/O, whose calls wait for their bios.
     direct: bool,
-    /// Operations whose results are the same on every kernel.
+    /// Operations on the array itself whose results are the same on every kernel.
     stable: BTreeSet<usize>,
     queues: Queues<'a>,
 }
@@ -49,7 +54,7 @@ impl<'a> Array<'a> {
         stable: BTreeSet<usize>,
         queues: Queues<'a>,
     ) -> Self {
-        let direct = id.contains("_dio_");
+        let direct = id.contains("dio");
         Self { md, members, direct, stable, queues }
     }
     /// Gives the array the bios of every operation, and compares.
@@ -57,11 +62,11 @@ impl<'a> Array<'a> {
         mut self,
         verdict: &mut Verdict,
         lines: &[Line],
-        ops: &[GuestOp],
+        case: &GuestCase,
     ) -> Result<(), String> {
         match self.md.level.as_str() {
-            "raid4" | "raid5" | "raid6" => self.compare_stripes(verdict, lines, ops),
-            "raid0" | "raid1" | "raid10" => self.compare_maps(verdict, ops),
+            "raid4" | "raid5" | "raid6" => self.compare_stripes(verdict, lines, case),
+            "raid0" | "raid1" | "raid10" => self.compare_maps(verdict, &case.ops),
             other => Err(format!("an array of level `{other}`")),
         }
     }
@@ -90,14 +95,15 @@ impl<'a> Array<'a> {
         &mut self,
         verdict: &mut Verdict,
         lines: &[Line],
-        ops: &[GuestOp],
+        case: &GuestCase,
     ) -> Result<(), String> {
         let config = self.config()?;
         let mut bench = Bench::new(config, Token::Sleep);
-        for (at, (line, op)) in lines.iter().zip(ops).enumerate() {
+        for (at, (line, op)) in lines.iter().zip(&case.ops).enumerate() {
             let tops = tops(op);
-            for group in groups(line, &tops, self.direct) {
-                for top in group {
+            let calls = groups(case, line, &tops, self.direct);
+            for group in &calls {
+                for top in *group {
                     let range = (Sector::new(top.start), Sectors::new(top.len));
                     bench.submit(top.op, top.sync, range, Vec::new());
                 }
@@ -111,9 +117,8 @@ impl<'a> Array<'a> {
                     Event::Io(io) => seen.push(io),
                 }
             }
-            let scored = self.direct && self.stable.contains(&at);
-            let groups = groups(line, &tops, self.direct);
-            let ordered = scored && groups.iter().all(|group| self.has_one_order(group));
+            let scored = self.stable.contains(&at);
+            let ordered = scored && calls.iter().all(|group| self.has_one_order(group));
             if !ordered {
                 self.queues.remember(&op.member_requests);
             }
@@ -127,7 +132,8 @@ impl<'a> Array<'a> {
                 verdict.field(Kind::GuestRows, at, &op.md_rmw_rcw, &rows_json(&notes));
             }
             if ordered {
-                let asked = self.queues.run(&seen);
+                let ahead = tops.iter().all(|top| top.ahead);
+                let asked = self.queues.run(&seen, ahead);
                 verdict.field(Kind::GuestMemberBios, at, &op.member_bios, &asked.bios);
                 verdict.field(Kind::GuestMemberRequests, at, &op.member_requests, &asked.requests);
                 let counts = json!([expected["merges"], expected["requests"]]);
@@ -271,6 +277,7 @@ fn tops(op: &GuestOp) -> Vec<Top> {
         let top = move |nth| Top {
             op: if letters.contains('W') { BioOp::Write } else { BioOp::Read },
             sync: letters.contains('S'),
+            ahead: letters == "RA",
             start: start + nth * len,
             len,
         };
@@ -280,7 +287,7 @@ fn tops(op: &GuestOp) -> Vec<Top> {
 }
 
 /// Bios that one plug holds: those of each call of direct I/O, or all of an operation.
-fn groups<'a>(line: &Line, tops: &'a [Top], direct: bool) -> Vec<&'a [Top]> {
+fn groups<'a>(case: &GuestCase, line: &Line, tops: &'a [Top], direct: bool) -> Vec<&'a [Top]> {
     if !direct {
         return vec![tops];
     }
@@ -292,11 +299,13 @@ fn groups<'a>(line: &Line, tops: &'a [Top], direct: bool) -> Vec<&'a [Top]> {
             Some(range.end().get() / 512)
         })
         .collect();
+    let file = line.file.as_deref().unwrap_or("");
+    let at = |top: &Top| in_file(case, file, top.start).unwrap_or(top.start);
     let mut groups = Vec::new();
     let mut rest = tops;
     while let Some(first) = rest.first() {
-        let end = ends.iter().copied().find(|end| first.start < *end).unwrap_or(u64::MAX);
-        let count = rest.iter().take_while(|top| top.start < end).count().max(1);
+        let end = ends.iter().copied().find(|end| at(first) < *end).unwrap_or(u64::MAX);
+        let count = rest.iter().take_while(|top| at(top) < end).count().max(1);
         let (group, then) = rest.split_at(count);
         groups.push(group);
         rest = then;

@@ -57,6 +57,7 @@ pub(super) struct Queues<'a> {
     sent: &'a mut Schedulers,
     plugged: Vec<Request>,
     several: bool,
+    ahead: bool,
     issued: Vec<Request>,
     merges: BTreeMap<&'static str, u64>,
 }
@@ -88,12 +89,14 @@ impl<'a> Queues<'a> {
             sent,
             plugged: Vec::new(),
             several: false,
+            ahead: false,
             issued: Vec::new(),
             merges: BTreeMap::new(),
         }
     }
-    /// Carries out the bios of one operation, in their order.
-    pub(super) fn run(&mut self, bios: &[Seen]) -> Asked {
+    /// Carries out the bios of one operation, in their order; `ahead`: they are of readahead.
+    pub(super) fn run(&mut self, bios: &[Seen], ahead: bool) -> Asked {
+        self.ahead = ahead;
         let bios: Vec<Seen> = bios.iter().filter(|bio| bio.role != Role::Extra).copied().collect();
         for plug in bios.chunk_by(|one, next| one.turn == next.turn) {
             self.several = false;
@@ -127,13 +130,13 @@ impl<'a> Queues<'a> {
     }
     fn row(&self, request: &Request) -> Value {
         let (device, offset) = self.device(request.member);
-        json!([device, letters(request.op, request.sync), request.start + offset, request.len])
+        json!([device, self.letters(request.op, request.sync), request.start + offset, request.len])
     }
     fn bios_json(&self, bios: &[Seen]) -> Vec<Value> {
         type Runs = Vec<(u64, u64, u64)>;
         let mut all: Vec<((u32, &'static str), Runs)> = Vec::new();
         for bio in bios {
-            let key = (bio.member.get(), letters(bio.op, bio.sync));
+            let key = (bio.member.get(), self.letters(bio.op, bio.sync));
             let at = all.iter().position(|(of, _)| *of == key).unwrap_or_else(|| {
                 all.push((key, Vec::new()));
                 all.len() - 1
@@ -296,14 +299,14 @@ impl<'a> Queues<'a> {
         }
         self.sent.insert(device, sent);
     }
-}
-
-/// The kernel's letters of a bio.
-const fn letters(op: BioOp, sync: bool) -> &'static str {
-    match (op, sync) {
-        (BioOp::Read, false) => "R",
-        (BioOp::Read, true) => "RS",
-        (BioOp::Write, false) => "W",
-        (BioOp::Write, true) => "WS",
+    /// The kernel's letters of a bio.
+    const fn letters(&self, op: BioOp, sync: bool) -> &'static str {
+        match (op, sync) {
+            (BioOp::Read, _) if self.ahead => "RA",
+            (BioOp::Read, false) => "R",
+            (BioOp::Read, true) => "RS",
+            (BioOp::Write, false) => "W",
+            (BioOp::Write, true) => "WS",
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! State carries over from operation to operation within a case. An operation that the engine does
 //! not have ends what can be said about its file: the rest is left out, by name.
 
+mod array;
 mod buffers;
 mod command;
 mod execute;
@@ -16,7 +17,6 @@ mod queue;
 mod stable;
 
 use super::compare::{Kind, Verdict};
-use super::execute::profile_of;
 use super::known::Known;
 use super::report::Case;
 use command::Line;
@@ -111,8 +111,9 @@ fn run_case(
     let mut case: GuestCase =
         serde_json::from_value(value.clone()).map_err(|error| format!("{id}: {error}"))?;
     if stack == Stack::Array {
-        let xfs = word("stack").starts_with("xfs");
-        return run_array(common, &mut case, (word("id"), id, xfs), (known, stable), schedulers);
+        let above = if word("stack").starts_with("xfs") { Stack::Xfs } else { Stack::BlockDevice };
+        let names = (word("id"), id, above);
+        return array::run(common, &mut case, names, (known, stable), schedulers);
     }
     let mut lines: Vec<Line> = case
         .ops
@@ -142,63 +143,6 @@ fn run_case(
         compare(&mut verdict, stack, *at, &expected[*at], got);
     }
     Ok(Case::compared(id, verdict, known).without(plan.left_out(&lines)))
-}
-
-/// Compares what an array does with the bios that it got.
-fn run_array(
-    common: &Common,
-    case: &mut GuestCase,
-    (name, id, xfs): (&str, String, bool),
-    (known, stable): (&Known, &Stable),
-    schedulers: &mut members::Schedulers,
-) -> Result<Case, String> {
-    let lines: Vec<Line> = case
-        .ops
-        .iter()
-        .map(|op| command::parse(&op.command))
-        .collect::<Result<_, _>>()
-        .map_err(|why| format!("{id}: {why}"))?;
-    let md = case.md.as_ref().or(common.md.as_ref());
-    let md = md.ok_or_else(|| format!("{id}: the case does not say what its array is"))?;
-    let members = if case.members.is_empty() { &common.members } else { &case.members };
-    let mut verdict = Verdict::default();
-    let behaviours = profile_of(&common.kernel).map_err(|why| format!("{id}: {why}"))?.behaviours;
-    let queues =
-        members::Queues::new(members, limits::of_member(common, case), &behaviours, schedulers);
-    md::Array::new(name, (md, members), stable.of(name), queues)
-        .compare(&mut verdict, &lines, &case.ops)
-        .and_then(|()| limits::compare(&mut verdict, common, case, md))
-        .map_err(|why| format!("{id}: {why}"))?;
-    // Long cases were captured without what the file system maps.
-    let mapped = case.ops.iter().any(|op| op.ev.iter().any(|row| format::is_mapping(row)));
-    if xfs && mapped && !name.contains("dio") && version(&common.kernel)? >= WHOLE_RUNS {
-        for op in &mut case.ops {
-            op.ev.retain(|row| format::name(row) != "Q" || format::text(row, 1).starts_with("md"));
-        }
-        let all: Vec<usize> = (0..lines.len()).collect();
-        let got = execute::execute(common, case, Stack::Xfs, &lines, &all)
-            .map_err(|why| format!("{id}: {why}"))?;
-        let block = execute::block_size(case)?;
-        let version = version(&common.kernel)?;
-        let expected = place::expected(case, Stack::Xfs, &lines, version, block);
-        for (at, got) in got.iter().filter(|(at, _)| !flushed(&case.ops[*at])) {
-            verdict.field(Kind::GuestBios, *at, &expected[*at].bios, &got.bios);
-        }
-    }
-    Ok(Case::compared(id, verdict, known))
-}
-
-/// The first kernel whose XFS sends one bio for a whole run that is contiguous on the device,
-/// whatever memory it lies in.
-const WHOLE_RUNS: (u32, u32) = (6, 12);
-
-/// Whether the flusher had a part in an operation: what is left for it is a matter of time.
-fn flushed(op: &format::GuestOp) -> bool {
-    op.ev.iter().any(|row| {
-        format::name(row) == "Q"
-            && format::text(row, 1).starts_with("md")
-            && format::text(row, 5).starts_with("kworker")
-    })
 }
 
 /// What a case needs, or what of it is missing.

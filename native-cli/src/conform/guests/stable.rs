@@ -2,6 +2,7 @@
 //! goldens. Without it nothing is called stable.
 
 use serde::Deserialize;
+use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -16,10 +17,17 @@ pub(in crate::conform) struct Stable {
     same_sectors: BTreeMap<String, Vec<usize>>,
 }
 
+/// The name of the file.
+const NAME: &str = "stable.json";
+
 impl Stable {
+    /// Whether a document is such a list: it is read with the goldens that lie beside it.
+    pub(in crate::conform) fn is_file(path: &Path, value: &Value) -> bool {
+        path.ends_with(NAME) && value.get("all").is_some() && value.get("differ").is_some()
+    }
     /// The file beside a golden.
     pub(in crate::conform) fn beside(golden: &Path) -> Result<Self, String> {
-        let path = golden.with_file_name("stable.json");
+        let path = golden.with_file_name(NAME);
         let Ok(text) = std::fs::read_to_string(&path) else { return Ok(Self::default()) };
         serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
     }
