@@ -322,6 +322,15 @@ macro_rules! behaviours {
             pub fn switches(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
                 [$((stringify!($name), self.$name.name()),)*].into_iter()
             }
+            /// The values that a switch can have; none: no switch has this name.
+            pub fn values(name: &str) -> Option<Vec<&'static str>> {
+                match name {
+                    $(stringify!($name) => {
+                        Some($switch::ALL.iter().map(|value| value.name()).collect())
+                    })*
+                    _ => None,
+                }
+            }
             /// Sets one switch by name and value; the error names what was expected.
             pub fn set(&mut self, name: &str, value: &str) -> Result<(), String> {
                 let known: Vec<&str> = match name {

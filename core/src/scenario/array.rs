@@ -99,7 +99,7 @@ fn parity(table: &RawArray, level: ParityLevel, chunk: Sectors) -> Result<ArrayK
 }
 
 /// What keeps parity right over a power cut, by name.
-const CONSISTENCIES: [(&str, Consistency); 4] = [
+pub(super) const CONSISTENCIES: [(&str, Consistency); 4] = [
     ("none", Consistency::Resync),
     ("bitmap", Consistency::Bitmap),
     ("journal", Consistency::Journal),

@@ -5,7 +5,7 @@
 use super::dirty::{build_dirty, span};
 use super::fault::build_faults;
 pub use super::fields::ScenarioError;
-use super::fields::{Problem, RawSize, locate, number, parse};
+use super::fields::{self, Problem, RawSize, locate, number};
 use super::random::Random;
 use super::raw::{self, Raw, RawDevice, RawOp, RawWorld};
 use super::shape;
@@ -16,7 +16,7 @@ use super::variants::build_variants;
 use super::{
     Action, MAX_DISKS, MAX_FILE, MAX_HELD, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp, StartFile,
 };
-use super::{array, queue, zoned};
+use super::{array, keys, queue, zoned};
 use crate::cache::frame_alloc::FramePolicy;
 use crate::device::disk::Disk;
 use crate::device::sim::Timing;
@@ -25,6 +25,7 @@ use crate::engine::{ReadFlags, WriteFlags};
 use crate::geometry::Geometry;
 use crate::ops::readahead::ReadaheadLimits;
 use crate::units::{Blocks, Bytes, FileId, FileRange, Nanos, Order, Pages, Pos};
+use core::ops::Range;
 use toml::Spanned;
 use toml::de::DeTable;
 
@@ -33,18 +34,24 @@ pub const VERSION: i64 = 0;
 
 /// Reads a scenario. `name` stands in front of errors.
 pub fn parse_scenario(name: &str, text: &str) -> Result<Scenario, ScenarioError> {
-    if text.len() > MAX_TEXT {
-        let message = format!("the file has {} bytes, and at most {MAX_TEXT} are read", text.len());
-        return Err(ScenarioError { name: name.to_owned(), line: 1, column: 1, message });
-    }
-    let read = || {
-        let root = parse(text)?;
-        build(&raw::read(&root)?, &root)
-    };
-    read().map_err(|problem| locate(name, text, &problem))
+    let read = parse(text).map_err(|problem| locate(name, text, &problem))?;
+    Ok(read.0)
 }
 
-pub(super) fn build(raw: &Raw, root: &Spanned<DeTable<'_>>) -> Result<Scenario, Problem> {
+/// A scenario, and which of its operations each `[[op]]` has become.
+pub(super) fn parse(text: &str) -> Result<(Scenario, Vec<Range<usize>>), Problem> {
+    if text.len() > MAX_TEXT {
+        let message = format!("the file has {} bytes, and at most {MAX_TEXT} are read", text.len());
+        return Err((0..0, message));
+    }
+    let root = fields::parse(text)?;
+    build(&raw::read(&root)?, &root)
+}
+
+pub(super) fn build(
+    raw: &Raw,
+    root: &Spanned<DeTable<'_>>,
+) -> Result<(Scenario, Vec<Range<usize>>), Problem> {
     let version = *raw.version.get_ref();
     if version != VERSION {
         let message = format!("version is {version}: this program reads version {VERSION}");
@@ -83,7 +90,7 @@ pub(super) fn build(raw: &Raw, root: &Spanned<DeTable<'_>>) -> Result<Scenario, 
     let dirty = raw.dirty.as_ref().map(|dirty| build_dirty(geometry, dirty)).transpose()?;
     let devices = disks.len() as u32 + 1;
     let dirty = dirty.map(|dirty| DirtyConfig { devices, ..dirty });
-    Ok(Scenario {
+    let scenario = Scenario {
         title: raw.title.clone(),
         geometry,
         readahead,
@@ -105,7 +112,8 @@ pub(super) fn build(raw: &Raw, root: &Spanned<DeTable<'_>>) -> Result<Scenario, 
         faults,
         free_blocks: free_blocks.map(Blocks::new),
         order,
-    })
+    };
+    Ok((scenario, entries))
 }
 
 const fn frames(scattered: bool) -> FramePolicy {
@@ -322,14 +330,7 @@ fn plain_action(files: &[StartFile], entry: &Spanned<RawOp>, byte: u8) -> Result
         other => {
             let simple = sync_action(other)
                 .map_or_else(|| shape::action(entry, byte), |action| Ok(Some(action)))?;
-            simple.ok_or_else(|| {
-                let names = shape::NAMES;
-                let message = format!(
-                    "no operation `{other}`: expected pread, pwrite, pwrite_dsync, randwrite, \
-                     fsync, fdatasync, syncfs, reclaim, reflink, sleep, {names}"
-                );
-                (raw.what.span(), message)
-            })
+            simple.ok_or_else(|| keys::no_operation(raw.what.span(), other))
         }
     }
 }

@@ -10,6 +10,8 @@ pub(crate) mod fields;
 pub mod file;
 pub mod fio;
 pub mod fit;
+pub mod form;
+mod keys;
 mod order;
 mod perform;
 mod queue;

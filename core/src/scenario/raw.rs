@@ -7,6 +7,7 @@
 use super::fields::{
     Fields, Problem, RawSize, Span, Switches, boolean, integer, integers, size, string,
 };
+use super::keys::{self, Key, names};
 use super::variants::OWN;
 use toml::Spanned;
 use toml::de::DeTable;
@@ -231,27 +232,7 @@ impl RawFault {
 
 /// The tables of a file.
 pub(super) fn read(root: &Spanned<DeTable<'_>>) -> Result<Raw, Problem> {
-    let known = [
-        "version",
-        "title",
-        "profile",
-        "switches",
-        "world",
-        "device",
-        "disk",
-        "queue",
-        "partition",
-        "array",
-        "variant",
-        "file",
-        "op",
-        "fault",
-        "run",
-        "dirty",
-        "kswapd",
-        "schedule",
-    ];
-    let fields = Fields::new(root.span(), root.get_ref(), &known)?;
+    let fields = Fields::new(root.span(), root.get_ref(), &names(keys::ROOT))?;
     let (world_span, world) = fields.table("world")?.ok_or_else(|| fields.missing("world"))?;
     let device = fields.table("device")?;
     let queue = fields.table("queue")?;
@@ -287,18 +268,8 @@ pub(super) fn read(root: &Spanned<DeTable<'_>>) -> Result<Raw, Problem> {
     })
 }
 
-const WORLD: [&str; 7] = [
-    "page_size",
-    "block_size",
-    "max_folio_order",
-    "readahead",
-    "keep_going",
-    "scattered",
-    "free_blocks",
-];
-
 fn world_of(span: Span, table: &DeTable<'_>) -> Result<RawWorld, Problem> {
-    let fields = Fields::new(span, table, &WORLD)?;
+    let fields = Fields::new(span, table, &names(keys::WORLD))?;
     Ok(RawWorld {
         page_size: fields.need("page_size", size)?,
         block_size: fields.need("block_size", size)?,
@@ -310,15 +281,12 @@ fn world_of(span: Span, table: &DeTable<'_>) -> Result<RawWorld, Problem> {
     })
 }
 
-/// What says how zones lie.
-const ZONES: [&str; 3] = ["zone_size", "zone_capacity", "conventional_zones"];
-
 fn zones_of(span: Span, table: &DeTable<'_>) -> Result<Option<RawZones>, Problem> {
-    if !ZONES.iter().any(|name| table.get(*name).is_some()) {
+    if !zoned(table) {
         return Ok(None);
     }
-    let known: Vec<&str> = QUEUE.into_iter().chain(DISK).chain(ZONES).collect();
-    let fields = Fields::new(span, table, &known)?;
+    let known = [keys::QUEUED, keys::DISK, keys::ZONES].concat();
+    let fields = Fields::new(span, table, &names(&known))?;
     Ok(Some(RawZones {
         size: fields.need("zone_size", size)?,
         capacity: fields.may("zone_capacity", size)?,
@@ -326,31 +294,33 @@ fn zones_of(span: Span, table: &DeTable<'_>) -> Result<Option<RawZones>, Problem
     }))
 }
 
-/// What says how long a device takes: one with a queue, and a disk.
-const QUEUE: [&str; 4] = ["depth", "latency_us", "mib_per_second", "flush_us"];
-const DISK: [&str; 6] = ["rpm", "size", "track", "settle_us", "seek_us", "flush_us"];
+/// Whether a table says how zones lie.
+fn zoned(table: &DeTable<'_>) -> bool {
+    keys::ZONES.iter().any(|key| table.get(key.name).is_some())
+}
 
 fn disk_of(span: Span, table: &DeTable<'_>) -> Result<RawDisk, Problem> {
     let known: Vec<&str> = table.keys().map(|key| key.get_ref().as_ref()).collect();
     let name = Fields::new(span.clone(), table, &known)?.need("name", string)?;
-    Ok(RawDisk { name, device: timing_of(span, table, &["name"])? })
+    Ok(RawDisk {
+        name,
+        device: timing_of(span, table, &[Key { name: "name", kind: keys::Kind::Text }])?,
+    })
 }
 
 /// How long the device takes; none where the table speaks of zones only.
 fn device_of(span: Span, table: &DeTable<'_>) -> Result<Option<RawDevice>, Problem> {
-    let zones = ZONES.iter().any(|name| table.get(*name).is_some());
-    if zones && table.keys().all(|key| ZONES.contains(&key.get_ref().as_ref())) {
+    let of_zones = names(keys::ZONES);
+    if zoned(table) && table.keys().all(|key| of_zones.contains(&key.get_ref().as_ref())) {
         return Ok(None);
     }
-    timing_of(span, table, &ZONES).map(Some)
+    timing_of(span, table, keys::ZONES).map(Some)
 }
 
 /// How long a device takes, from a table that may have some more fields.
-fn timing_of(span: Span, table: &DeTable<'_>, more: &[&str]) -> Result<RawDevice, Problem> {
-    let more = more.iter().copied();
+fn timing_of(span: Span, table: &DeTable<'_>, more: &[Key]) -> Result<RawDevice, Problem> {
     if table.get("rpm").is_some() {
-        let known: Vec<&str> = DISK.into_iter().chain(more).collect();
-        let fields = Fields::new(span, table, &known)?;
+        let fields = Fields::new(span, table, &names(&[keys::DISK, more].concat()))?;
         return Ok(RawDevice::Disk {
             rpm: fields.need("rpm", integer)?,
             size: fields.need("size", size)?,
@@ -360,8 +330,7 @@ fn timing_of(span: Span, table: &DeTable<'_>, more: &[&str]) -> Result<RawDevice
             flush_us: fields.need("flush_us", integer)?,
         });
     }
-    let known: Vec<&str> = QUEUE.into_iter().chain(more).collect();
-    let fields = Fields::new(span, table, &known)?;
+    let fields = Fields::new(span, table, &names(&[keys::QUEUED, more].concat()))?;
     Ok(RawDevice::Queue {
         depth: fields.need("depth", integer)?,
         latency_us: fields.need("latency_us", integer)?,
@@ -371,9 +340,7 @@ fn timing_of(span: Span, table: &DeTable<'_>, more: &[&str]) -> Result<RawDevice
 }
 
 fn queue_of(span: Span, table: &DeTable<'_>) -> Result<RawQueue, Problem> {
-    let others = ["max_segments", "raid_partial_stripes_expensive", "requests"];
-    let known: Vec<&str> = QUEUE_SIZES.into_iter().chain(others).collect();
-    let fields = Fields::new(span, table, &known)?;
+    let fields = Fields::new(span, table, &names(keys::QUEUE))?;
     let flag = |name| Ok(fields.may(name, boolean)?.map(Spanned::into_inner));
     Ok(RawQueue {
         sizes: QUEUE_SIZES.iter().map(|name| fields.may(name, size)).collect::<Result<_, _>>()?,
@@ -384,17 +351,7 @@ fn queue_of(span: Span, table: &DeTable<'_>) -> Result<RawQueue, Problem> {
 }
 
 fn array_of(span: Span, table: &DeTable<'_>) -> Result<RawArray, Problem> {
-    let known = [
-        "level",
-        "members",
-        "chunk",
-        "layout",
-        "stripe_cache_size",
-        "rmw_level",
-        "consistency",
-        "failed",
-    ];
-    let fields = Fields::new(span, table, &known)?;
+    let fields = Fields::new(span, table, &names(keys::ARRAY))?;
     Ok(RawArray {
         level: fields.need("level", string)?,
         members: fields.need("members", integer)?,
@@ -408,17 +365,17 @@ fn array_of(span: Span, table: &DeTable<'_>) -> Result<RawArray, Problem> {
 }
 
 fn partition_of(span: Span, table: &DeTable<'_>) -> Result<RawPartition, Problem> {
-    let fields = Fields::new(span, table, &["start"])?;
+    let fields = Fields::new(span, table, &names(keys::PARTITION))?;
     Ok(RawPartition { start: fields.need("start", size)? })
 }
 
 fn run_of(span: Span, table: &DeTable<'_>) -> Result<RawRun, Problem> {
-    let fields = Fields::new(span, table, &["seed"])?;
+    let fields = Fields::new(span, table, &names(keys::RUN))?;
     Ok(RawRun { seed: fields.may("seed", integer)? })
 }
 
 fn step_of(span: Span, table: &DeTable<'_>) -> Result<RawStep, Problem> {
-    let fields = Fields::new(span, table, &["task", "until", "at", "n"])?;
+    let fields = Fields::new(span, table, &names(keys::SCHEDULE))?;
     Ok(RawStep {
         task: fields.need("task", string)?,
         until: fields.need("until", string)?,
@@ -428,16 +385,7 @@ fn step_of(span: Span, table: &DeTable<'_>) -> Result<RawStep, Problem> {
 }
 
 fn dirty_of(span: Span, table: &DeTable<'_>) -> Result<RawDirty, Problem> {
-    let known = [
-        "memory",
-        "background_ratio",
-        "background_bytes",
-        "ratio",
-        "bytes",
-        "writeback_centisecs",
-        "expire_centisecs",
-    ];
-    let fields = Fields::new(span, table, &known)?;
+    let fields = Fields::new(span, table, &names(keys::DIRTY))?;
     Ok(RawDirty {
         memory: fields.need("memory", size)?,
         background_ratio: fields.may("background_ratio", integer)?,
@@ -450,12 +398,12 @@ fn dirty_of(span: Span, table: &DeTable<'_>) -> Result<RawDirty, Problem> {
 }
 
 fn kswapd_of(span: Span, table: &DeTable<'_>) -> Result<RawKswapd, Problem> {
-    let fields = Fields::new(span, table, &["pages", "times"])?;
+    let fields = Fields::new(span, table, &names(keys::KSWAPD))?;
     Ok(RawKswapd { pages: fields.need("pages", integer)?, times: fields.may("times", integer)? })
 }
 
 fn variant_of(span: Span, table: &DeTable<'_>) -> Result<RawVariant, Problem> {
-    let known: Vec<&str> = ["name", "profile", "switches"].into_iter().chain(OWN).collect();
+    let known: Vec<&str> = names(keys::VARIANT).into_iter().chain(OWN).collect();
     let fields = Fields::new(span, table, &known)?;
     let mut own = None;
     for name in OWN {
@@ -471,11 +419,7 @@ fn variant_of(span: Span, table: &DeTable<'_>) -> Result<RawVariant, Problem> {
 }
 
 fn file_of(span: Span, table: &DeTable<'_>) -> Result<RawFile, Problem> {
-    let known = [
-        "name", "size", "device", "memory", "fill", "fs", "path", "sector", "extent", "shares",
-        "prealloc", "zone", "disk",
-    ];
-    let fields = Fields::new(span, table, &known)?;
+    let fields = Fields::new(span, table, &names(keys::FILE))?;
     Ok(RawFile {
         name: fields.need("name", string)?,
         size: fields.may("size", size)?,
@@ -494,7 +438,7 @@ fn file_of(span: Span, table: &DeTable<'_>) -> Result<RawFile, Problem> {
 }
 
 fn extent_of(span: Span, table: &DeTable<'_>) -> Result<RawExtent, Problem> {
-    let fields = Fields::new(span, table, &["at", "len", "type", "sector"])?;
+    let fields = Fields::new(span, table, &names(keys::EXTENT))?;
     Ok(RawExtent {
         at: fields.need("at", size)?,
         len: fields.need("len", size)?,
@@ -504,30 +448,7 @@ fn extent_of(span: Span, table: &DeTable<'_>) -> Result<RawExtent, Problem> {
 }
 
 fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
-    let known = [
-        "do",
-        "task",
-        "file",
-        "at",
-        "len",
-        "byte",
-        "nowait",
-        "direct",
-        "pages",
-        "repeat",
-        "seed",
-        "then",
-        "size",
-        "mode",
-        "ms",
-        "dontcache",
-        "advice",
-        "source",
-        "source_at",
-        "member",
-        "members",
-    ];
-    let fields = Fields::new(span, table, &known)?;
+    let fields = Fields::new(span, table, &names(keys::OP))?;
     Ok(RawOp {
         what: fields.need("do", string)?,
         task: fields.may("task", string)?,
@@ -554,11 +475,7 @@ fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
 }
 
 fn fault_of(span: Span, table: &DeTable<'_>) -> Result<RawFault, Problem> {
-    let known = [
-        "at", "op", "until_op", "nth", "times", "file", "file_off", "sector", "sectors", "copied",
-        "err", "returns", "reaches", "waits",
-    ];
-    let fields = Fields::new(span, table, &known)?;
+    let fields = Fields::new(span, table, &names(keys::FAULT))?;
     Ok(RawFault {
         at: fields.need("at", string)?,
         op: fields.may("op", integer)?,

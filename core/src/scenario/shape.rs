@@ -14,11 +14,6 @@ use crate::power::Kept;
 use crate::units::{Bytes, FileRange, MemberId, Pos};
 use toml::Spanned;
 
-/// The names of these operations, as an error lists them.
-pub(super) const NAMES: &str = "mmap_load, mmap_store, msync, sync_range, sync_range_write, \
-                                truncate, fallocate, fadvise, seek_data, seek_hole, power_cut, \
-                                fail_member, replace_member, check_array, repair_array";
-
 /// Modes of `fallocate` by name.
 pub(super) const MODES: [(&str, FallocMode); 8] = [
     ("alloc", FallocMode::Allocate),

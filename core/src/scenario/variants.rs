@@ -77,10 +77,10 @@ fn own_scenario(
     place: &Span,
 ) -> Result<Scenario, Problem> {
     let merged = merged(root, nth);
-    let own = build(&raw::read(&merged)?, &merged)?;
+    let (own, _) = build(&raw::read(&merged)?, &merged)?;
     let mut base = root.clone();
     base.get_mut().remove("variant");
-    if build(&raw::read(&base)?, &base)?.geometry != own.geometry {
+    if build(&raw::read(&base)?, &base)?.0.geometry != own.geometry {
         let message = "pages and blocks have one size in all variants: leave them out here";
         return Err((place.clone(), message.to_owned()));
     }

@@ -1,9 +1,10 @@
 //! Answers a request.
 
-use super::{Contents, Entry, MAX_OPS, MAX_TOUCHED, Opened, Reply, Request};
+use super::{Checked, Contents, Entry, MAX_OPS, MAX_TOUCHED, Opened, Reply, Request, Wrong};
 use crate::lesson::{Lesson, MAX_RUNS, Told, parse_lesson};
 use crate::scenario::Scenario;
 use crate::scenario::file::parse_scenario;
+use crate::scenario::form;
 use crate::scenario::run::run;
 use crate::scene::view::{Lanes, View};
 use crate::scene::{Side, render, svg};
@@ -53,6 +54,7 @@ impl Library<'_> {
             Request::Lesson(number) => self.lesson(number)?,
             Request::Example(name) => open(self.scenario(&name)?)?.0,
             Request::Scenario(text) => open(&text)?.0,
+            Request::Check(text) => return Ok(Reply::Checked(Box::new(check(&text)))),
         };
         Ok(Reply::Opened(Box::new(opened)))
     }
@@ -99,6 +101,15 @@ fn read_lesson(name: &str, text: &str) -> Result<Lesson, String> {
 fn read_scenario(text: &str) -> Result<Scenario, String> {
     parse_scenario("scenario", text)
         .map_err(|error| format!("line {}, column {}: {}", error.line, error.column, error.message))
+}
+
+/// A text as a form; also what is too large for a host that waits is wrong.
+fn check(text: &str) -> Checked {
+    let (mut checked, scenario) = form::check(text);
+    if let Some(Err(message)) = scenario.as_ref().map(fits) {
+        checked.wrong = Some(Wrong { line: 0, column: 0, place: 0..0, message });
+    }
+    checked
 }
 
 /// Runs a scenario with its first settings.

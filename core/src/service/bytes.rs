@@ -1,13 +1,13 @@
 //! Requests and replies as bytes, packed like the values of a trace. Both ends come from one
 //! build, so there is no version.
 
-use super::{Contents, Entry, Opened, Reply, Request};
+use super::{Contents, Entry, Opened, Reply, Request, form};
 use crate::lesson::{Told, ToldAnswer, ToldStop};
 use crate::scene::view::Lane;
 use crate::trace::packed::{Packed, put, put_option, put_text};
 use crate::units::{Bytes, FileRange, Pos};
 
-type Read<T> = Result<T, String>;
+pub(super) type Read<T> = Result<T, String>;
 
 impl Request {
     /// The bytes.
@@ -27,6 +27,10 @@ impl Request {
                 out.push(3);
                 put_text(&mut out, text);
             }
+            Self::Check(text) => {
+                out.push(16);
+                put_text(&mut out, text);
+            }
         }
         out
     }
@@ -38,6 +42,7 @@ impl Request {
             1 => Self::Lesson(from.number()?),
             2 => Self::Example(from.text()?),
             3 => Self::Scenario(from.text()?),
+            16 => Self::Check(from.text()?),
             other => return Err(format!("no kind {other} is known")),
         };
         from.end()?;
@@ -79,6 +84,10 @@ impl Reply {
                 out.push(2);
                 put_text(&mut out, why);
             }
+            Self::Checked(checked) => {
+                out.push(8);
+                form::put_checked(&mut out, checked);
+            }
         }
         out
     }
@@ -103,6 +112,7 @@ impl Reply {
                 lesson: from.option(told)?,
             })),
             2 => Self::Refused(from.text()?),
+            8 => Self::Checked(Box::new(form::checked(&mut from)?)),
             other => return Err(format!("no kind {other} is known")),
         };
         from.end()?;
@@ -110,14 +120,17 @@ impl Reply {
     }
 }
 
-fn put_list<T>(out: &mut Vec<u8>, list: &[T], one: impl Fn(&mut Vec<u8>, &T)) {
+pub(super) fn put_list<T>(out: &mut Vec<u8>, list: &[T], one: impl Fn(&mut Vec<u8>, &T)) {
     put(out, list.len() as u64);
     for item in list {
         one(out, item);
     }
 }
 
-fn list<T>(from: &mut Packed<'_>, one: impl Fn(&mut Packed<'_>) -> Read<T>) -> Read<Vec<T>> {
+pub(super) fn list<T>(
+    from: &mut Packed<'_>,
+    one: impl Fn(&mut Packed<'_>) -> Read<T>,
+) -> Read<Vec<T>> {
     let len: usize = from.number()?;
     (0..len).map(|_| one(from)).collect()
 }
@@ -180,7 +193,7 @@ fn lane(from: &mut Packed<'_>) -> Read<Lane> {
 mod tests {
     use super::*;
 
-    fn replies() -> [Reply; 3] {
+    fn replies() -> [Reply; 4] {
         let text = |text: &str| text.to_owned();
         let stop = ToldStop {
             title: text("a"),
@@ -210,7 +223,15 @@ mod tests {
         let entry =
             Entry { number: 1, title: text("e"), point: text("q"), picture: text("<svg/>") };
         let contents = Contents { lessons: vec![entry], examples: vec![(text("n"), text("m"))] };
-        [Reply::Contents(contents), Reply::Opened(Box::new(opened)), Reply::Refused(text("no"))]
+        let scenario = include_str!("../../../assets/scenarios/dirty-bit.toml");
+        let mut checked = crate::scenario::form::check(scenario).0;
+        checked.wrong = crate::scenario::form::check("x").0.wrong;
+        [
+            Reply::Contents(contents),
+            Reply::Opened(Box::new(opened)),
+            Reply::Refused(text("no")),
+            Reply::Checked(Box::new(checked)),
+        ]
     }
 
     #[test]
@@ -218,7 +239,7 @@ mod tests {
         for reply in replies() {
             let bytes = reply.encode();
             assert_eq!(Reply::decode(&bytes), Ok(reply));
-            for cut in 0..bytes.len() {
+            for cut in (0..bytes.len()).step_by(1 + bytes.len() / 500) {
                 assert!(Reply::decode(&bytes[..cut]).is_err());
             }
             assert!(Reply::decode(&[&bytes[..], &[0]].concat()).is_err());
@@ -229,6 +250,7 @@ mod tests {
             Request::Lesson(300),
             Request::Example(text()),
             Request::Scenario(text()),
+            Request::Check(text()),
         ];
         for request in all {
             assert_eq!(Request::decode(&request.encode()), Ok(request));

@@ -5,10 +5,12 @@
 
 mod answer;
 mod bytes;
+mod form;
 
 pub use answer::{Library, answer, beforehand};
 
 use crate::lesson::Told;
+pub use crate::scenario::form::{Addable, Checked, Field, Input, Section, Splice, Wrong};
 
 /// Most operations of a scenario that is run for a host that waits.
 pub const MAX_OPS: usize = 10_000;
@@ -26,6 +28,8 @@ pub enum Request {
     Example(String),
     /// The text of a scenario file.
     Scenario(String),
+    /// The text of a scenario file, to be looked at and not run.
+    Check(String),
 }
 
 impl Request {
@@ -34,7 +38,7 @@ impl Request {
         match self {
             Self::Contents => Some("contents".to_owned()),
             Self::Lesson(number) => Some(format!("lesson-{number}")),
-            Self::Example(_) | Self::Scenario(_) => None,
+            Self::Example(_) | Self::Scenario(_) | Self::Check(_) => None,
         }
     }
 }
@@ -46,6 +50,8 @@ pub enum Reply {
     Contents(Contents),
     /// Runs.
     Opened(Box<Opened>),
+    /// A text as a form, and what is wrong with it.
+    Checked(Box<Checked>),
     /// One sentence that says why not, without a full stop.
     Refused(String),
 }

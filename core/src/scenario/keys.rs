@@ -1,0 +1,269 @@
+//! Every key of a scenario file, table by table, with what its value looks like: the one list that
+//! the reader knows keys by, and that editors make their forms of.
+
+use super::fields::Problem;
+use super::shape::{ADVICE, MODES};
+use crate::behaviour::PROFILES;
+use crate::device::md::parity::ParityLayout;
+
+/// What a value looks like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    /// A size such as `"64k"`, moved by blocks.
+    Size,
+    /// A size that is doubled or halved.
+    Doubling,
+    /// A whole number.
+    Count,
+    /// True or false.
+    Flag,
+    /// Any text.
+    Text,
+    /// One of these words.
+    Word(fn() -> Vec<&'static str>),
+    /// A list, a table, or several: not for a single field.
+    Inner,
+}
+use Kind::{Count, Doubling, Flag, Inner, Size, Text, Word};
+
+/// A key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Key {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// What its value looks like.
+    pub(crate) kind: Kind,
+}
+
+const fn key(name: &'static str, kind: Kind) -> Key {
+    Key { name, kind }
+}
+
+/// The names of keys.
+pub(crate) fn names(keys: &[Key]) -> Vec<&'static str> {
+    keys.iter().map(|key| key.name).collect()
+}
+
+fn profiles() -> Vec<&'static str> {
+    PROFILES.iter().map(|profile| profile.name).collect()
+}
+
+/// The top of a file.
+pub(crate) const ROOT: &[Key] = &[
+    key("version", Inner),
+    key("title", Text),
+    key("profile", Word(profiles)),
+    key("switches", Inner),
+    key("world", Inner),
+    key("device", Inner),
+    key("disk", Inner),
+    key("queue", Inner),
+    key("partition", Inner),
+    key("array", Inner),
+    key("variant", Inner),
+    key("file", Inner),
+    key("op", Inner),
+    key("fault", Inner),
+    key("run", Inner),
+    key("dirty", Inner),
+    key("kswapd", Inner),
+    key("schedule", Inner),
+];
+
+/// `[world]`.
+pub(crate) const WORLD: &[Key] = &[
+    key("page_size", Doubling),
+    key("block_size", Doubling),
+    key("max_folio_order", Count),
+    key("readahead", Doubling),
+    key("keep_going", Flag),
+    key("scattered", Flag),
+    key("free_blocks", Count),
+];
+
+/// What says how zones lie, in `[device]`.
+pub(crate) const ZONES: &[Key] =
+    &[key("zone_size", Doubling), key("zone_capacity", Size), key("conventional_zones", Count)];
+
+/// A device with a queue.
+pub(crate) const QUEUED: &[Key] = &[
+    key("depth", Count),
+    key("latency_us", Count),
+    key("mib_per_second", Count),
+    key("flush_us", Count),
+];
+
+/// A device that turns.
+pub(crate) const DISK: &[Key] = &[
+    key("rpm", Count),
+    key("size", Doubling),
+    key("track", Doubling),
+    key("settle_us", Count),
+    key("seek_us", Count),
+    key("flush_us", Count),
+];
+
+/// `[queue]`.
+pub(crate) const QUEUE: &[Key] = &[
+    key("max_size", Doubling),
+    key("max_segment_size", Doubling),
+    key("segment_boundary", Doubling),
+    key("virt_boundary", Doubling),
+    key("chunk", Doubling),
+    key("logical_block_size", Doubling),
+    key("physical_block_size", Doubling),
+    key("io_min", Doubling),
+    key("io_opt", Doubling),
+    key("max_segments", Count),
+    key("raid_partial_stripes_expensive", Flag),
+    key("requests", Flag),
+];
+
+/// `[array]`.
+pub(crate) const ARRAY: &[Key] = &[
+    key("level", Word(|| vec!["raid0", "raid1", "raid4", "raid5", "raid6", "raid10"])),
+    key("members", Count),
+    key("chunk", Doubling),
+    // Of parity; that of raid10 has words with numbers in them.
+    key("layout", Word(|| ParityLayout::ALL.iter().map(|layout| layout.name()).collect())),
+    key("stripe_cache_size", Count),
+    key("rmw_level", Count),
+    key("consistency", Word(|| super::array::CONSISTENCIES.map(|(name, _)| name).to_vec())),
+    key("failed", Inner),
+];
+
+/// `[partition]`.
+pub(crate) const PARTITION: &[Key] = &[key("start", Size)];
+
+/// `[run]`.
+pub(crate) const RUN: &[Key] = &[key("seed", Count)];
+
+/// `[[schedule]]`.
+pub(crate) const SCHEDULE: &[Key] =
+    &[key("task", Text), key("until", Text), key("at", Size), key("n", Count)];
+
+/// `[dirty]`.
+pub(crate) const DIRTY: &[Key] = &[
+    key("memory", Doubling),
+    key("background_ratio", Count),
+    key("background_bytes", Size),
+    key("ratio", Count),
+    key("bytes", Size),
+    key("writeback_centisecs", Count),
+    key("expire_centisecs", Count),
+];
+
+/// `[kswapd]`.
+pub(crate) const KSWAPD: &[Key] = &[key("pages", Count), key("times", Count)];
+
+/// `[[variant]]`.
+pub(crate) const VARIANT: &[Key] =
+    &[key("name", Text), key("profile", Word(profiles)), key("switches", Inner)];
+
+/// `[[file]]`.
+pub(crate) const FILE: &[Key] = &[
+    key("name", Text),
+    key("size", Size),
+    key("device", Flag),
+    key("memory", Flag),
+    key("fill", Count),
+    key("fs", Word(|| vec!["extents", "ext2", "zonefs"])),
+    key("path", Word(|| vec!["iomap", "buffer_head", "buffer_head_ext4"])),
+    key("sector", Count),
+    key("extent", Inner),
+    key("shares", Text),
+    key("prealloc", Size),
+    key("zone", Count),
+    key("disk", Text),
+];
+
+/// `[[file.extent]]`.
+pub(crate) const EXTENT: &[Key] = &[
+    key("at", Size),
+    key("len", Size),
+    key("type", Word(|| vec!["mapped", "unwritten"])),
+    key("sector", Count),
+];
+
+/// `[[op]]`.
+pub(crate) const OP: &[Key] = &[
+    key("do", Word(|| OPS.iter().map(|(name, _)| *name).collect())),
+    key("task", Text),
+    key("file", Text),
+    key("at", Size),
+    key("len", Size),
+    key("byte", Count),
+    key("nowait", Flag),
+    key("direct", Flag),
+    key("pages", Count),
+    key("repeat", Count),
+    key("seed", Count),
+    key("then", Word(|| vec!["fsync", "fdatasync", "syncfs"])),
+    key("size", Size),
+    key("mode", Word(modes)),
+    key("ms", Count),
+    key("dontcache", Flag),
+    key("advice", Word(|| ADVICE.map(|(name, _)| name).to_vec())),
+    key("source", Text),
+    key("source_at", Size),
+    key("member", Count),
+    key("members", Inner),
+];
+
+fn modes() -> Vec<&'static str> {
+    MODES.map(|(name, _)| name).into_iter().chain(["none", "all", "some"]).collect()
+}
+
+/// `[[fault]]`.
+pub(crate) const FAULT: &[Key] = &[
+    key("at", Text),
+    key("op", Count),
+    key("until_op", Count),
+    key("nth", Count),
+    key("times", Inner),
+    key("file", Text),
+    key("file_off", Size),
+    key("sector", Count),
+    key("sectors", Count),
+    key("copied", Size),
+    key("err", Text),
+    key("returns", Text),
+    key("reaches", Size),
+    key("waits", Count),
+];
+
+/// Every operation with the keys that mean something to it, beside `do`, `task`, `file`, `repeat`
+/// and `then`.
+pub(crate) const OPS: &[(&str, &[&str])] = &[
+    ("pread", &["at", "len", "nowait", "direct", "dontcache"]),
+    ("pwrite", &["at", "len", "byte", "nowait", "direct", "dontcache"]),
+    ("pwrite_dsync", &["at", "len", "byte", "nowait", "direct", "dontcache"]),
+    ("randwrite", &["len", "byte", "seed", "nowait", "direct", "dontcache"]),
+    ("fsync", &[]),
+    ("fdatasync", &[]),
+    ("syncfs", &[]),
+    ("reclaim", &["pages"]),
+    ("reflink", &["at", "len", "source", "source_at"]),
+    ("sleep", &["ms"]),
+    ("mmap_load", &["at", "len"]),
+    ("mmap_store", &["at", "len", "byte"]),
+    ("msync", &["at", "len"]),
+    ("sync_range", &["at", "len"]),
+    ("sync_range_write", &["at", "len"]),
+    ("truncate", &["size"]),
+    ("fallocate", &["at", "len", "mode"]),
+    ("fadvise", &["at", "len", "advice"]),
+    ("seek_data", &["at"]),
+    ("seek_hole", &["at"]),
+    ("power_cut", &["mode", "seed", "members"]),
+    ("fail_member", &["member"]),
+    ("replace_member", &["member"]),
+    ("check_array", &[]),
+    ("repair_array", &[]),
+];
+
+/// The error for an operation of no known name.
+pub(crate) fn no_operation(place: super::fields::Span, name: &str) -> Problem {
+    let known: Vec<&str> = OPS.iter().map(|(name, _)| *name).collect();
+    (place, format!("no operation `{name}`: expected {}", known.join(", ")))
+}
