@@ -53,9 +53,9 @@ pub(super) fn run(
 
 /// Compares the bios that reach the array.
 ///
-/// Left out is what the application's memory or the flusher decides: direct calls that may need more
-/// than one bio, as their pages are not known to follow each other, and operations in which the
-/// flusher wrote.
+/// Left out is what the application's memory or the flusher decides: direct calls that may need
+/// more than one bio, as their pages are not known to follow each other, and operations in which
+/// the flusher wrote.
 fn bios_from_above(
     verdict: &mut Verdict,
     common: &Common,

@@ -91,8 +91,8 @@ pub(super) fn ext4_allocations(extents: &[Iomap], size: u64) -> Vec<Iomap> {
     pieces
 }
 
-/// What of a file a worker wrote back in an operation, when the kernel saw fit: of a block device, or
-/// of a file on an array.
+/// What of a file a worker wrote back in an operation, when the kernel saw fit: of a block device,
+/// or of a file on an array.
 pub(super) fn flushed_by_worker(
     case: &GuestCase,
     op: &GuestOp,

@@ -1,9 +1,9 @@
 //! Arrays of the guests: the bios that the kernel submitted to an array are given to the engine's
 //! array, and what this does with them is compared.
 //!
-//! Direct I/O waits for each call, so that rows fill as they do here. What the flusher writes may be
-//! handled before a row is full, and a file system has written rows before the case that are still
-//! in the array's cache, which is not recorded: there only bounds hold.
+//! Direct I/O waits for each call, so that rows fill as they do here. What the flusher writes may
+//! be handled before a row is full, and a file system has written rows before the case that are
+//! still in the array's cache, which is not recorded: there only bounds hold.
 
 use super::buffers::in_file;
 use super::command::Line;
