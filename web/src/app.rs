@@ -318,6 +318,7 @@ impl App {
                 self.contents = contents;
                 return;
             }
+            Reply::Checked(_) => return,
             Reply::Refused(why) => Err(why),
             Reply::Opened(opened) => open::opened(*opened),
         };

@@ -209,7 +209,8 @@ fn set(ctx: &Context<App>, state: &State, side: usize, name: String) -> bool {
 fn opened(reply: Reply) -> Result<Session, String> {
     match reply {
         Reply::Opened(found) => open::opened(*found).map(|(session, _)| session),
-        Reply::Refused(why) => Err(why),
-        Reply::Contents(_) => Err("no run came back".to_owned()),
+        other => {
+            Err(if let Reply::Refused(why) = other { why } else { "no run came back".to_owned() })
+        }
     }
 }
