@@ -1,7 +1,11 @@
 //! The root component: the state of the page and what may happen to it.
 
+pub(crate) mod compare;
+
 use crate::browser::{Colours, Width, listen_drops, listen_keys, read, reduced_motion};
+use crate::chart;
 use crate::engine::Engine;
+use crate::find::{self, Halt};
 use crate::keys::{Action, Focus, action};
 use crate::lesson::{self, Answer};
 use crate::open::{self, Found};
@@ -25,6 +29,12 @@ const TRAVEL: u32 = 180;
 pub enum Msg {
     /// With the runs that are shown.
     Shown(Act),
+    /// How two runs are looked at, and which.
+    Compare(compare::Ask),
+    /// The chart under the timeline.
+    Chart(chart::Ask),
+    /// Searching, jumping, stops and marks.
+    Find(find::Ask),
     Lesson(u32),
     Example(String),
     Gallery,
@@ -122,11 +132,12 @@ impl Component for App {
         let pressed = listen_keys(move |key: &str, focus: Focus| {
             let action = action(key, focus).filter(|action| on.get() || *action == Action::Help);
             if let Some(action) = action {
-                if action == Action::Help {
-                    link.send_message(Msg::Help(true));
-                } else {
-                    link.send_message(Act::Key(action));
-                }
+                link.send_message(match action {
+                    Action::Help => Msg::Help(true),
+                    Action::Find(key) => Msg::Find(key.into()),
+                    Action::Compare(key) => Msg::Compare(key.into()),
+                    _ => Act::Key(action).into(),
+                });
             }
             action.is_some()
         });
@@ -191,6 +202,19 @@ impl Component for App {
                 self.strip.0 = width;
                 self.draw_strip();
             }
+            Msg::Compare(ask) => return self.compare(ctx, ask),
+            Msg::Chart(ask) => {
+                let Some(state) = &mut self.state else { return false };
+                chart::update(state, ask);
+            }
+            Msg::Find(ask) => {
+                let Some(state) = &mut self.state else { return false };
+                let (link, work) = (ctx.link().clone(), Msg::Find(find::Ask::Work));
+                let again = move || link.send_message(work);
+                if let Some(at) = find::update(state, ask, again) {
+                    return self.update(ctx, Act::Go(at).into());
+                }
+            }
             Msg::Shown(msg) => {
                 let Some(mut state) = self.state.take() else { return false };
                 self.interrupt(&mut state, &msg);
@@ -198,8 +222,7 @@ impl Component for App {
                 self.state = Some(state);
             }
         }
-        self.redraw();
-        true
+        self.update_rest(ctx)
     }
 
     fn view(&self, ctx: &Context<Self>) -> Html {
@@ -229,6 +252,9 @@ impl Component for App {
     }
 
     fn rendered(&mut self, ctx: &Context<Self>, _first: bool) {
+        if let Some(state) = &mut self.state {
+            state.find.rendered();
+        }
         let places = (self.stage_place.cast::<Element>(), self.strip_place.cast::<Element>());
         if self.watched.as_ref().is_some_and(|(elements, _)| *elements == places) {
             return;
@@ -243,6 +269,21 @@ impl Component for App {
 }
 
 impl App {
+    /// What follows from whatever happened: searches go on, and the picture is drawn.
+    fn update_rest(&mut self, ctx: &Context<Self>) -> bool {
+        if let Some(state) = &mut self.state {
+            state.find.draw(state.session.way().last(), self.strip.0);
+            let link = ctx.link().clone();
+            let again = move || link.send_message(Msg::Chart(chart::Ask::Work));
+            chart::tend(state, self.strip.0, again);
+        }
+        self.redraw();
+        true
+    }
+    /// What a viewer does with the runs that are shown, asked for by another part.
+    fn update_shown(&mut self, ctx: &Context<Self>, act: Act) -> bool {
+        self.update(ctx, act.into())
+    }
     fn player(&self, link: &Link, state: &State) -> Html {
         html! {
             <>
@@ -252,8 +293,9 @@ impl App {
                 { parts::stops(link, state) }
                 if !state.asks() {
                     <div class="panels">
+                        if state.compare.open { { parts::compare(link, state) } }
                         if state.why { { parts::why(&state.session) } }
-                        { parts::counters(&state.session) }
+                        { parts::counters(link, &state.session) }
                     </div>
                     { parts::known(state) }
                 }
@@ -276,6 +318,7 @@ impl App {
                 self.contents = contents;
                 return;
             }
+            Reply::Checked(_) => return,
             Reply::Refused(why) => Err(why),
             Reply::Opened(opened) => open::opened(*opened),
         };
@@ -400,7 +443,7 @@ impl App {
             Action::Start => Act::Go(0),
             Action::End => Act::Go(usize::MAX),
             Action::Percent(percent) => Act::Go(state.session.percent(percent)),
-            Action::Help => return,
+            Action::Help | Action::Find(_) | Action::Compare(_) => return,
             Action::Difference => match state.session.next_difference() {
                 Some(at) => Act::Go(at),
                 None => return,
@@ -428,7 +471,16 @@ impl App {
         match self.motion {
             Motion::None => {}
             Motion::Play(_) => {
-                state.go(state.next_beat());
+                let next = state.next_beat();
+                match state.find.halt(state.session.at(), next) {
+                    Halt::No => state.go(next),
+                    Halt::Unknown => {}
+                    Halt::At(at, what) => {
+                        self.motion = Motion::None;
+                        state.go(at);
+                        state.said = format!("Stopped at {what}: {}", state.session.place());
+                    }
+                }
                 if state.session.at() == state.session.way().last() {
                     self.motion = Motion::None;
                     state.said = state.session.narration();

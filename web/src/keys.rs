@@ -1,5 +1,8 @@
 //! Single keys: what each one does, and when it keeps quiet because a control uses it itself.
 
+use crate::compare;
+use crate::find::Key;
+
 /// What the focused element does with keys.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Focus {
@@ -30,18 +33,29 @@ pub enum Action {
     Percent(usize),
     /// To the next difference that reaches the device.
     Difference,
+    /// To what is searched for, jumped to or marked.
+    Find(Key),
+    /// How two runs are looked at.
+    Compare(compare::Key),
     /// The list of keys.
     Help,
 }
 
 /// Every key with what people read about it.
-pub(crate) const KEYS: [(&str, &str); 8] = [
+pub(crate) const KEYS: [(&str, &str); 15] = [
     ("Space", "play or pause"),
     (", .", "one step back, forward"),
     ("[ ]", "previous, next operation"),
     ("Home End", "start, end"),
     ("0 \u{2026} 9", "0 to 90 percent"),
-    ("n", "next difference that reaches the device"),
+    ("n N", "next, previous difference that reaches the device"),
+    ("v", "both runs, A alone, B alone"),
+    ("x", "A and B change places"),
+    ("/", "search"),
+    ("f F", "next, previous that is found"),
+    ("e E", "next, previous step of the chosen kind"),
+    ("m", "mark this step, or take its mark away"),
+    ("'", "next mark"),
     ("?", "this list"),
     ("Esc", "close it"),
 ];
@@ -57,6 +71,16 @@ pub(crate) fn action(key: &str, focus: Focus) -> Option<Action> {
         "Home" => Action::Start,
         "End" => Action::End,
         "n" => Action::Difference,
+        "N" => Action::Compare(compare::Key::Back),
+        "v" => Action::Compare(compare::Key::View),
+        "x" => Action::Compare(compare::Key::Swap),
+        "/" => Action::Find(Key::Open),
+        "f" => Action::Find(Key::Next(true)),
+        "F" => Action::Find(Key::Next(false)),
+        "e" => Action::Find(Key::Jump(true)),
+        "E" => Action::Find(Key::Jump(false)),
+        "m" => Action::Find(Key::Mark),
+        "'" => Action::Find(Key::NextMark),
         "?" => Action::Help,
         digit => {
             let percent = digit.parse::<usize>().ok().filter(|n| *n < 10 && digit.len() == 1)?;

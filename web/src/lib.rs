@@ -9,7 +9,10 @@
 
 mod app;
 mod browser;
+mod chart;
+mod compare;
 mod engine;
+mod find;
 mod keys;
 pub mod lesson;
 pub mod open;

@@ -1,6 +1,7 @@
 //! Opening what a viewer brings: a trace of the terminal, or a scenario. Anything else, and what
 //! would take all memory, becomes one sentence.
 
+use crate::compare::Origin;
 use crate::lesson::Lesson;
 use crate::session::Session;
 use folioscope_core::geometry::Geometry;
@@ -39,7 +40,8 @@ pub fn opened(opened: Opened) -> Result<(Session, Option<Lesson>), String> {
         let (header, recording) = wire::decode(&trace).map_err(|error| error.to_string())?;
         runs.push((name, header, recording));
     }
-    let session = Session::of_runs(opened.title, runs)?;
+    let origin = Origin { scenario: opened.scenario, variants: opened.variants };
+    let session = Session::of_runs(opened.title, runs)?.with_origin(origin);
     let lesson = opened.lesson.map(|told| Lesson::new(told, &session));
     Ok((session, lesson))
 }

@@ -2,7 +2,9 @@
 //!
 //! It knows nothing about the browser: everything here runs, and is tested, natively as well.
 
+use crate::compare::Origin;
 use folioscope_core::counters::Counters;
+use folioscope_core::ops::OpKind;
 use folioscope_core::scene::Side;
 use folioscope_core::scene::limits::Limits;
 use folioscope_core::trace::align::{Alignment, Difference, Moment};
@@ -18,14 +20,18 @@ const LABELS: [&str; 2] = ["A", "B"];
 /// An operation of a run: by how many steps it has started, and what it is.
 struct OpStart {
     position: usize,
+    kind: Option<OpKind>,
     name: String,
 }
 
-/// A broken invariant: by how many steps it was noticed, its number and where.
-struct Broken {
-    position: usize,
-    number: u8,
-    at: u64,
+/// A broken invariant.
+pub struct Broken {
+    /// After how many steps it was noticed.
+    pub position: usize,
+    /// Its number.
+    pub number: u8,
+    /// Where in the file.
+    pub at: u64,
 }
 
 /// One run.
@@ -52,7 +58,8 @@ impl Run {
             if starts_op(step.rule) {
                 let sentence = step.rule.sentence(step.args);
                 let name = sentence.split(' ').next().unwrap_or_default().to_owned();
-                ops.push(OpStart { position: at + 1, name });
+                let kind = OpKind::from_code(step.args[0]);
+                ops.push(OpStart { position: at + 1, kind, name });
             } else if step.rule == Rule::InvariantBroken {
                 let [number, at_pos, ..] = step.args;
                 broken.push(Broken { position: at + 1, number: number as u8, at: at_pos });
@@ -76,11 +83,13 @@ impl Run {
     pub const fn now(&self) -> &Counters {
         self.timeline.model().counters()
     }
-    /// Invariants that were broken so far: number and place.
-    pub fn broken(&self) -> Vec<(u8, u64)> {
-        let position = self.timeline.position();
-        let so_far = self.broken.iter().filter(|broken| broken.position <= position);
-        so_far.map(|broken| (broken.number, broken.at)).collect()
+    /// Invariants that break in it, in order.
+    pub fn broken(&self) -> &[Broken] {
+        &self.broken
+    }
+    /// What the last operation that has started does.
+    pub fn op_kind(&self) -> Option<OpKind> {
+        self.op().0.checked_sub(1).and_then(|at| self.ops[at].kind)
     }
     /// How many operations have started, and the name of the last one.
     fn op(&self) -> (usize, &str) {
@@ -97,8 +106,14 @@ pub struct Session {
     way: Alignment,
     at: usize,
     files: u32,
-    limits: Vec<(FileId, Option<FileRange>, Limits)>,
+    limits: Vec<(Wanted, Limits)>,
+    /// Moments where two runs differ.
+    differences: Vec<u32>,
+    origin: Option<Origin>,
 }
+
+/// What is looked at: a file, a part of it, and one run alone.
+type Wanted = (FileId, Option<FileRange>, Option<usize>);
 
 impl Session {
     /// Shows runs: the setting of each, and its trace.
@@ -120,9 +135,45 @@ impl Session {
             steps.filter(|step| step.rule == Rule::FileOpened).count() as u32
         };
         let files = runs.iter().map(opened).max().unwrap_or(1).max(1);
-        Self { title, runs, way, at: 0, files, limits: Vec::new() }
+        let differences = way.differences().map(|at| at as u32).collect();
+        Self { title, runs, way, at: 0, files, limits: Vec::new(), differences, origin: None }
     }
 
+    /// The first run of this beside the first of another, under these names.
+    #[must_use]
+    pub fn beside(self, other: Self, a: String, b: String) -> Self {
+        let title = if self.title == other.title {
+            self.title
+        } else {
+            format!("{} against {}", self.title, other.title)
+        };
+        let runs = self.runs.into_iter().take(1).chain(other.runs.into_iter().take(1));
+        let runs = runs.zip([a, b]).map(|(run, name)| {
+            let mut run = Run { name, ..run };
+            run.timeline.seek(0);
+            run
+        });
+        Self::new(title, runs.collect())
+    }
+    /// The same, run from this scenario.
+    #[must_use]
+    pub fn with_origin(self, origin: Origin) -> Self {
+        Self { origin: Some(origin), ..self }
+    }
+    /// The scenario that it was run from.
+    pub const fn origin(&self) -> Option<&Origin> {
+        self.origin.as_ref()
+    }
+    /// Runs change places.
+    pub fn swap(&mut self) {
+        self.runs.reverse();
+        self.way.swap();
+        self.limits.clear();
+    }
+    /// Moments where two runs differ, ascending.
+    pub fn differences(&self) -> &[u32] {
+        &self.differences
+    }
     /// What it shows.
     pub fn title(&self) -> &str {
         &self.title
@@ -134,6 +185,18 @@ impl Session {
     /// The runs, A first.
     pub fn runs(&self) -> &[Run] {
         &self.runs
+    }
+    /// Their timelines, A first.
+    pub fn timelines(&self) -> Vec<&Timeline> {
+        self.runs.iter().map(Run::timeline).collect()
+    }
+    /// The steps that lead to a moment, one a run; none for a run that waits.
+    pub fn steps_at(&self, at: usize) -> [Option<&Step>; 2] {
+        let moment = self.way.moment(at);
+        [0, 1].map(|side| {
+            let run = self.runs.get(side).filter(|_| moment.moved[side])?;
+            Some(run.timeline.recording().step(moment.position(side) - 1))
+        })
     }
     /// Whether there are two.
     pub fn compares(&self) -> bool {
@@ -179,6 +242,11 @@ impl Session {
     pub fn next_difference(&self) -> Option<usize> {
         let next = |from| self.way.next_difference(from, Difference::Device);
         next(self.at).or_else(|| next(0))
+    }
+    /// The moment before where the device is asked for something else; where there is none, the last.
+    pub fn previous_difference(&self) -> Option<usize> {
+        let before = |from| self.way.previous_difference(from, Difference::Device);
+        before(self.at).or_else(|| before(usize::MAX))
     }
     /// The moment at which run A first sends what writeback took; the start if it never does.
     pub fn first_write(&self) -> usize {
@@ -245,14 +313,29 @@ impl Session {
         })
         .collect()
     }
+    /// The runs that are looked at: both, or one alone.
+    pub fn shown(&self, only: Option<usize>) -> Vec<Side<'_>> {
+        let mut sides = self.sides();
+        if let Some(only) = only.filter(|only| *only < sides.len()) {
+            sides.swap(0, only);
+            sides.truncate(1);
+        }
+        sides
+    }
     /// What the whole of these runs needs of the picture; found once for each view.
-    pub fn limits(&mut self, file: FileId, range: Option<FileRange>) -> Limits {
-        let known = self.limits.iter().find(|(f, r, _)| (*f, *r) == (file, range));
-        if let Some((_, _, limits)) = known {
+    pub fn limits(
+        &mut self,
+        file: FileId,
+        range: Option<FileRange>,
+        only: Option<usize>,
+    ) -> Limits {
+        let wanted = (file, range, only);
+        let known = self.limits.iter().find(|(known, _)| *known == wanted);
+        if let Some((_, limits)) = known {
             return limits.clone();
         }
-        let limits = Limits::of(&self.sides(), file, range);
-        self.limits.push((file, range, limits.clone()));
+        let limits = Limits::of(&self.shown(only), file, range);
+        self.limits.push((wanted, limits.clone()));
         limits
     }
 }

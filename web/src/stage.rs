@@ -25,6 +25,8 @@ pub(crate) struct Look {
     pub(crate) range: Option<FileRange>,
     /// Which file.
     pub(crate) file: FileId,
+    /// One run alone.
+    pub(crate) only: Option<usize>,
     /// What goes to the device is still the question.
     pub(crate) covered: bool,
 }
@@ -44,7 +46,7 @@ pub(crate) struct Picture {
 
 /// Draws the moment that the session stands at; `twin` adds the tables.
 pub(crate) fn draw(session: &mut Session, look: &Look, twin: bool) -> Picture {
-    let limits = session.limits(look.file, look.range);
+    let limits = session.limits(look.file, look.range, look.only);
     let view = View {
         width: look.width,
         lanes: Lanes::only(&look.lanes),
@@ -55,7 +57,7 @@ pub(crate) fn draw(session: &mut Session, look: &Look, twin: bool) -> Picture {
         limits: Some(limits),
         ..View::default()
     };
-    let sides = session.sides();
+    let sides = session.shown(look.only);
     let mut scene = render(&sides, &view);
     if look.covered {
         let cover = cover(&scene.marks);
@@ -125,6 +127,7 @@ mod tests {
             lanes: lesson.told.stops[0].lanes.clone(),
             range: lesson.told.focus,
             file: FileId::new(0),
+            only: None,
             covered: true,
         };
         let ask = draw(&mut session, &look, true);

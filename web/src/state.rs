@@ -1,9 +1,13 @@
 //! The state of the page apart from the browser: what is open, how it is looked at, how time goes.
 
+use crate::chart::Chart;
+use crate::compare::Compare;
+use crate::find::Find;
 use crate::lesson::{Answer, Lesson};
 use crate::session::Session;
 use crate::stage::Look;
 use folioscope_core::scene::view::Lane;
+use folioscope_core::trace::curve::Measure;
 use folioscope_core::trace::step::Grain;
 use folioscope_core::units::{FileId, FileRange};
 
@@ -47,6 +51,12 @@ pub(crate) struct State {
     pub(crate) grain: Grain,
     /// Index in [`SPEEDS`].
     pub(crate) speed: usize,
+    /// What is searched for, stopped at and marked.
+    pub(crate) find: Find,
+    /// How two runs are looked at.
+    pub(crate) compare: Compare,
+    /// What is drawn under the timeline.
+    pub(crate) chart: Chart,
     /// What was said last to those who listen.
     pub(crate) said: String,
 }
@@ -77,10 +87,27 @@ impl State {
             file: 0,
             grain: Grain::Function,
             speed: 2,
+            find: Find::default(),
+            compare: Compare::default(),
+            chart: if all { Chart::of(Measure::Dirty) } else { Chart::default() },
             said: String::new(),
         }
     }
 
+    /// The name of the file that is open.
+    pub(crate) fn name(&self) -> Option<&str> {
+        match &self.open {
+            Open::Lesson { .. } => None,
+            Open::File { name } => Some(name),
+        }
+    }
+    /// What is open, in words.
+    pub(crate) fn title(&self) -> String {
+        match &self.open {
+            Open::Lesson { lesson, .. } => format!("Lesson {}", lesson.told.number),
+            Open::File { name } => name.clone(),
+        }
+    }
     /// Whether what goes to the device is still the question.
     pub(crate) const fn asks(&self) -> bool {
         matches!(self.open, Open::Lesson { answer: None, .. })
@@ -99,6 +126,7 @@ impl State {
             lanes: self.lanes.clone(),
             range: self.range(width),
             file: FileId::new(self.file),
+            only: self.compare.only,
             covered: self.asks(),
         }
     }

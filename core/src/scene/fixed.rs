@@ -144,6 +144,15 @@ pub fn plural(n: u64, what: &str) -> String {
     format!("{} {what}{}", grouped(n), if n == 1 { "" } else { "s" })
 }
 
+/// Milliseconds as people say them.
+pub fn millis(n: u64) -> String {
+    match (n / 1000, n % 1000) {
+        (0, ms) => format!("{ms} ms"),
+        (s, 0) => format!("{s} s"),
+        (s, ms) => format!("{s}.{} s", ms / 100),
+    }
+}
+
 /// A size as people say it.
 pub fn size(bytes: u64) -> String {
     Bytes::new(bytes).to_string()

@@ -8,6 +8,7 @@ mod axis;
 mod canvas;
 mod caption;
 pub mod cells;
+pub mod chart;
 pub mod draw;
 pub mod fixed;
 mod lanes;

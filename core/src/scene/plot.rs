@@ -8,7 +8,7 @@ mod text;
 pub use draw::render_svg;
 pub use text::{COLUMNS, render_text};
 
-use super::fixed::size;
+use super::fixed::{millis, size};
 use super::tokens::Token;
 use crate::gauges::{Gauge, GaugeKey, Of, Unit};
 use crate::trace::series::{Point, gauges_of, series};
@@ -186,14 +186,5 @@ fn name((gauge, of): GaugeKey) -> String {
     match gauge.of() {
         Of::World => gauge.name().to_owned(),
         Of::Device | Of::Task => format!("{} {of}", gauge.name()),
-    }
-}
-
-/// Milliseconds as people say them.
-fn millis(n: u64) -> String {
-    match (n / 1000, n % 1000) {
-        (0, ms) => format!("{ms} ms"),
-        (s, 0) => format!("{s} s"),
-        (s, ms) => format!("{s}.{} s", ms / 100),
     }
 }

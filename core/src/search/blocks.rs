@@ -1,11 +1,9 @@
 //! Blocks of a file in a state.
 
-use super::amount::of_folio;
 use crate::cache::folio::FolioFlags;
 use crate::geometry::Geometry;
-use crate::trace::delta::{Delta, DeltaKind};
-use crate::trace::model::{FolioState, Model, Place};
-use crate::units::{FileId, FolioId};
+use crate::trace::model::{FolioState, Place};
+use crate::units::FileId;
 
 /// What a block is to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,55 +62,15 @@ impl Blocks {
         let (first, end) = (self.first.max(base), (self.last + 1).min(end));
         (place.file == self.file && first < end).then_some((first, end, base))
     }
-    fn count(&self, model: &Model, folio: &FolioState) -> u64 {
-        let Some((first, end, base)) = self.within(model.geometry(), folio.place()) else {
+    /// How many of them a folio has as wanted.
+    pub(super) fn count(&self, geometry: Geometry, folio: &FolioState) -> u64 {
+        let Some((first, end, base)) = self.within(geometry, folio.place()) else {
             return 0;
         };
         (first..end).filter(|at| self.want.fits(folio, (at - base) as u32)).count() as u64
     }
-}
-
-/// How many of the blocks are as wanted, kept up to date.
-pub(super) struct Seen {
-    /// Folios that hold any of them.
-    folios: Vec<u32>,
-    missing: u64,
-}
-
-impl Seen {
-    pub(super) fn new(blocks: &Blocks, model: &Model) -> Self {
-        let held = |folio: &FolioState| blocks.within(model.geometry(), folio.place()).is_some();
-        let folios = model.folios().filter(|(_, folio)| held(folio)).map(|(id, _)| id.get());
-        let mut seen = Self { folios: folios.collect(), missing: 0 };
-        seen.recount(blocks, model);
-        seen
-    }
-    fn recount(&mut self, blocks: &Blocks, model: &Model) {
-        let folios = self.folios.iter().filter_map(|id| model.folio(FolioId::new(*id)));
-        let fit: u64 = folios.map(|folio| blocks.count(model, folio)).sum();
-        self.missing = (blocks.last - blocks.first + 1).saturating_sub(fit);
-    }
-    pub(super) fn after(&mut self, blocks: &Blocks, model: &Model, deltas: &[Delta]) {
-        let mut changed = false;
-        for delta in deltas.iter().filter(|delta| of_folio(delta.kind)) {
-            if delta.kind == DeltaKind::FolioPlace {
-                self.folios.retain(|id| *id != delta.object);
-                let folio = model.folio(FolioId::new(delta.object));
-                let held =
-                    |folio: &FolioState| blocks.within(model.geometry(), folio.place()).is_some();
-                if folio.is_some_and(held) {
-                    self.folios.push(delta.object);
-                }
-                changed = true;
-            } else {
-                changed |= self.folios.contains(&delta.object);
-            }
-        }
-        if changed {
-            self.recount(blocks, model);
-        }
-    }
-    pub(super) const fn holds(&self) -> bool {
-        self.missing == 0
+    /// How many there are.
+    pub(super) const fn len(&self) -> u64 {
+        self.last - self.first + 1
     }
 }

@@ -1,11 +1,12 @@
 //! One condition of a query, and how it is kept up to date along a trace.
 
-use super::amount::{Amount, Sum};
-use super::blocks::{Blocks, Seen};
+use super::blocks::Blocks;
 use crate::block::bio::BioState;
+use crate::trace::amount::Amount;
 use crate::trace::delta::Delta;
 use crate::trace::io::BioRecord;
-use crate::trace::model::Model;
+use crate::trace::model::{FolioState, Model};
+use crate::trace::sum::Sum;
 use crate::units::Bytes;
 use core::cmp::Ordering;
 
@@ -39,6 +40,17 @@ pub(super) enum What {
     BioFailed,
 }
 
+impl What {
+    /// What a folio adds to the sum that is asked for.
+    fn of_folio(&self, model: &Model, folio: &FolioState) -> u64 {
+        match self {
+            Self::Blocks(blocks) => blocks.count(model.geometry(), folio),
+            Self::Amount(amount, _) => amount.of_folio(model, folio).unwrap_or(0),
+            Self::BioLen(_) | Self::BioCrosses(_) | Self::BioFailed => 0,
+        }
+    }
+}
+
 /// What is to hold, or not to hold.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Condition {
@@ -47,39 +59,35 @@ pub(super) struct Condition {
 }
 
 /// A condition along a trace.
-pub(super) struct Watch<'a> {
-    condition: &'a Condition,
-    kept: Kept,
+#[derive(Debug)]
+pub(super) struct Watch {
+    condition: Condition,
+    /// Of what it asks for, so much is there; none where that is quickly counted.
+    sum: Option<Sum>,
 }
 
-/// What is kept from step to step.
-enum Kept {
-    Nothing,
-    Sum(Sum),
-    Seen(Seen),
-}
-
-impl<'a> Watch<'a> {
-    pub(super) fn new(condition: &'a Condition, model: &Model) -> Self {
-        let kept = match &condition.what {
-            What::Amount(amount, _) => Sum::new(*amount, model).map_or(Kept::Nothing, Kept::Sum),
-            What::Blocks(blocks) => Kept::Seen(Seen::new(blocks, model)),
-            What::BioLen(_) | What::BioCrosses(_) | What::BioFailed => Kept::Nothing,
+impl Watch {
+    pub(super) fn new(condition: &Condition, model: &Model) -> Self {
+        let summed = match &condition.what {
+            What::Amount(amount, _) => amount.is_sum(),
+            What::Blocks(_) => true,
+            What::BioLen(_) | What::BioCrosses(_) | What::BioFailed => false,
         };
-        Self { condition, kept }
+        let sum = summed.then(|| Sum::new(model, |folio| condition.what.of_folio(model, folio)));
+        Self { condition: condition.clone(), sum }
     }
     /// These changes are about to be made, or taken back.
     pub(super) fn before(&mut self, model: &Model, deltas: &[Delta]) {
-        if let Kept::Sum(sum) = &mut self.kept {
-            sum.before(model, deltas);
+        let what = &self.condition.what;
+        if let Some(sum) = &mut self.sum {
+            sum.before(model, deltas, |folio| what.of_folio(model, folio));
         }
     }
     /// They were.
-    pub(super) fn after(&mut self, model: &Model, deltas: &[Delta]) {
-        match (&mut self.kept, &self.condition.what) {
-            (Kept::Sum(sum), _) => sum.after(model, deltas),
-            (Kept::Seen(seen), What::Blocks(blocks)) => seen.after(blocks, model, deltas),
-            _ => {}
+    pub(super) fn after(&mut self, model: &Model) {
+        let what = &self.condition.what;
+        if let Some(sum) = &mut self.sum {
+            sum.after(model, |folio| what.of_folio(model, folio));
         }
     }
     pub(super) fn holds(&self, model: &Model) -> bool {
@@ -87,14 +95,13 @@ impl<'a> Watch<'a> {
             let mut bios = model.bios().map(|(_, bio)| bio);
             bios.any(|bio| bio.state() != BioState::Done && fits(bio))
         };
-        let holds = match (&self.condition.what, &self.kept) {
-            (What::Blocks(_), Kept::Seen(seen)) => seen.holds(),
-            (What::Blocks(_), _) => false,
-            (What::Amount(_, compare), Kept::Sum(sum)) => compare.holds(sum.get()),
-            (What::Amount(amount, compare), _) => compare.holds(amount.of(model)),
-            (What::BioLen(compare), _) => any_bio(&|bio| compare.holds(bio.len().get())),
-            (What::BioCrosses(every), _) => any_bio(&|bio| crosses(bio, *every)),
-            (What::BioFailed, _) => any_bio(&|bio| bio.state() == BioState::Failed),
+        let sum = self.sum.as_ref().map(Sum::get);
+        let holds = match &self.condition.what {
+            What::Blocks(blocks) => sum == Some(blocks.len()),
+            What::Amount(amount, compare) => compare.holds(sum.unwrap_or_else(|| amount.of(model))),
+            What::BioLen(compare) => any_bio(&|bio| compare.holds(bio.len().get())),
+            What::BioCrosses(every) => any_bio(&|bio| crosses(bio, *every)),
+            What::BioFailed => any_bio(&|bio| bio.state() == BioState::Failed),
         };
         holds != self.condition.not
     }

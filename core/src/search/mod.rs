@@ -5,22 +5,30 @@
 //! it; what a query asks for is kept up to date from the changes of each step and never counted
 //! anew.
 
-mod amount;
 mod blocks;
 mod condition;
+mod event;
 mod parse;
+mod sweep;
+mod words;
 
 use crate::trace::delta::Delta;
 use crate::trace::model::Model;
+use crate::trace::step::Step;
 use crate::trace::timeline::Timeline;
 use condition::Watch;
+pub use event::Event;
 pub use parse::QueryError;
+pub use sweep::{Found, Hunt, Sweep};
+use words::Words;
 
 /// What is looked for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Query {
     /// Words, in small letters, that a step's function or sentence contains.
     Text(String),
+    /// A step of this kind.
+    Event(Event),
     /// What is to hold, all of it.
     State(State),
 }
@@ -39,7 +47,11 @@ impl Query {
     pub fn find(&self, timeline: &Timeline, from: usize, forward: bool) -> Option<usize> {
         let from = from.min(timeline.len());
         match self {
-            Self::Text(text) => find_text(timeline, text, from, forward),
+            Self::Text(text) => {
+                let mut words = Words::new(text);
+                find_step(timeline, |step| words.fit(step), from, forward)
+            }
+            Self::Event(event) => find_step(timeline, |step| event.is(step), from, forward),
             Self::State(State(conditions)) => {
                 let model = timeline.model_at(from);
                 let watches = conditions.iter().map(|one| Watch::new(one, &model)).collect();
@@ -50,12 +62,13 @@ impl Query {
     }
 }
 
-fn find_text(timeline: &Timeline, text: &str, from: usize, forward: bool) -> Option<usize> {
-    let fits = |position: &usize| {
-        let step = timeline.recording().step(position - 1);
-        let has = |words: &str| words.to_ascii_lowercase().contains(text);
-        has(step.rule.function()) || has(&step.rule.sentence(step.args))
-    };
+fn find_step(
+    timeline: &Timeline,
+    mut fits: impl FnMut(&Step) -> bool,
+    from: usize,
+    forward: bool,
+) -> Option<usize> {
+    let fits = |position: &usize| fits(timeline.recording().step(position - 1));
     if forward { (from + 1..=timeline.len()).find(fits) } else { (1..from).rev().find(fits) }
 }
 
@@ -63,7 +76,7 @@ fn find_text(timeline: &Timeline, text: &str, from: usize, forward: bool) -> Opt
 struct Walk<'a> {
     timeline: &'a Timeline,
     model: Model,
-    watches: Vec<Watch<'a>>,
+    watches: Vec<Watch>,
     position: usize,
 }
 
@@ -82,7 +95,7 @@ impl Walk<'_> {
         } else {
             deltas.iter().rev().for_each(|delta| apply(&delta.inverse()));
         }
-        self.watches.iter_mut().for_each(|watch| watch.after(&self.model, deltas));
+        self.watches.iter_mut().for_each(|watch| watch.after(&self.model));
         self.position = if forward { at + 1 } else { at };
     }
     fn forward(mut self) -> Option<usize> {

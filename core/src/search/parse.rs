@@ -1,7 +1,7 @@
 //! Queries as people write them.
 //!
 //! ```text
-//! query     = condition { "and" condition }  |  any other text
+//! query     = condition { "and" condition }  |  "event" EVENT  |  any other text
 //! condition = [ "not" ] ( blocks | amount | bio )
 //! blocks    = "block" N [ "-" M ] [ "of" "file" F ] STATE
 //! amount    = ( dirty | cached | writeback | folios | bios | requests
@@ -9,13 +9,13 @@
 //! bio       = "any" "bio" ( "crosses" SIZE | "failed" | comparison SIZE )
 //! ```
 
-use super::amount::Amount;
 use super::blocks::{Blocks, Want};
 use super::condition::{Compare, Condition, What};
-use super::{Query, State};
+use super::{Event, Query, State};
 use crate::counters::Counter;
 use crate::scenario::MAX_FILES;
 use crate::scenario::size::parse_size;
+use crate::trace::amount::Amount;
 use crate::units::{Bytes, FileId};
 use core::cmp::Ordering::{Equal, Greater, Less};
 use thiserror::Error;
@@ -150,6 +150,13 @@ pub(super) fn query(text: &str) -> Result<Query, QueryError> {
     }
     let small = text.to_ascii_lowercase();
     let mut words = Words::new(&small);
+    if words.list.len() == 2 && words.takes("event") {
+        let word = words.next();
+        let names: Vec<&str> = Event::ALL.iter().map(|one| one.word()).collect();
+        let known = word.and_then(Event::from_word);
+        let wanted = || words.wrong(word, &format!("one of {}", names.join(", ")));
+        return known.map(Query::Event).ok_or_else(wanted);
+    }
     if !asks_for_state(&words) {
         return Ok(Query::Text(small));
     }

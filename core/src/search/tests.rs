@@ -3,6 +3,7 @@
 use super::*;
 use crate::scenario::file::parse_scenario;
 use crate::scenario::run::run;
+use crate::trace::align::Alignment;
 use crate::trace::timeline::Recording;
 
 const SCENARIO: &str = r#"
@@ -101,6 +102,58 @@ fn text_is_found_in_functions_and_sentences() {
 }
 
 #[test]
+fn events_are_found_by_their_word() {
+    let timeline = timeline();
+    for event in Event::ALL {
+        assert_eq!(Event::from_word(event.word()), Some(*event));
+        let query = format!("event {}", event.word());
+        let steps = (1..=timeline.len()).filter(|at| event.is(timeline.recording().step(at - 1)));
+        assert_eq!(all(&timeline, &query, true), steps.collect::<Vec<_>>(), "{query}");
+    }
+    assert_eq!(all(&timeline, "event flush", true).len(), 3);
+}
+
+#[test]
+fn a_hunt_in_slices_finds_what_single_searches_find() {
+    let timeline = timeline();
+    let way = Alignment::of(&[timeline.recording(), timeline.recording()]);
+    for query in
+        ["submit_bio", "order 4", "event bio", "dirty > 0", "not dirty = 0", "block 7 clean"]
+    {
+        let wanted = all(&timeline, query, true);
+        let runs = [&timeline, &timeline];
+        let mut hunt = Hunt::new(&Query::parse(query).expect("it is right"), &runs);
+        while !hunt.advance(&way, &runs, 7) {
+            assert!(hunt.found().iter().all(|found| found.at as usize <= hunt.reached()));
+        }
+        let found: Vec<usize> = hunt.found().iter().map(|found| found.at as usize).collect();
+        assert_eq!(found, wanted, "{query}");
+        assert!(hunt.found().iter().all(|found| found.sides == [true, true]));
+        for from in 0..=way.last() {
+            let next = found.iter().copied().find(|at| *at > from);
+            assert_eq!(hunt.nearest(from, true), next, "{query} from {from}");
+            let before = found.iter().rev().copied().find(|at| *at < from);
+            assert_eq!(hunt.nearest(from, false), before, "{query} from {from}");
+            assert_eq!(hunt.number(from), found.iter().position(|at| *at == from));
+        }
+    }
+}
+
+#[test]
+fn words_are_found_in_every_part_of_a_sentence() {
+    let timeline = timeline();
+    for text in ["pwrite", "sector", "64.0 ki", "0x7000", "returns 4096", "a", "}", "zzz"] {
+        let has = |at: &usize| {
+            let step = timeline.recording().step(at - 1);
+            let has = |words: &str| words.to_ascii_lowercase().contains(text);
+            has(step.rule.function()) || has(&step.rule.sentence(step.args))
+        };
+        let wanted: Vec<usize> = (1..=timeline.len()).filter(has).collect();
+        assert_eq!(all(&timeline, text, true), wanted, "{text}");
+    }
+}
+
+#[test]
 fn a_wrong_query_says_where_and_what_was_expected() {
     let error = |text: &str| Query::parse(text).expect_err(text).to_string();
     for (text, words) in [
@@ -113,11 +166,12 @@ fn a_wrong_query_says_where_and_what_was_expected() {
         ("any bio crosses 0", "column 17: `0` was found, expected a size that is not 0"),
         ("any bio flies", "column 9: `flies` was found"),
         ("i_size of file 99 > 1", "column 16: `99` was found"),
+        ("event bang", "column 7: `bang` was found, expected one of op, bio, "),
         ("block 7 of file 0 dirty and", "column 28: the query ends here"),
     ] {
         assert!(error(text).contains(words), "{text}: {}", error(text));
     }
-    for text in ["blockage", "any folio", "dirty", "not"] {
+    for text in ["blockage", "any folio", "dirty", "not", "event", "event of a kind"] {
         assert!(matches!(Query::parse(text), Ok(Query::Text(_))), "{text}");
     }
     assert!(error(&"dirty > 1 and ".repeat(20)).contains("too long"));

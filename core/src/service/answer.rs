@@ -1,11 +1,12 @@
 //! Answers a request.
 
 use super::{Checked, Contents, Entry, MAX_OPS, MAX_TOUCHED, Opened, Reply, Request, Wrong};
+use crate::behaviour::Profile;
 use crate::lesson::{Lesson, MAX_RUNS, Told, parse_lesson};
-use crate::scenario::Scenario;
 use crate::scenario::file::parse_scenario;
 use crate::scenario::form;
 use crate::scenario::run::run;
+use crate::scenario::{Scenario, Variant};
 use crate::scene::view::{Lanes, View};
 use crate::scene::{Side, render, svg};
 use crate::trace::align::Alignment;
@@ -55,6 +56,7 @@ impl Library<'_> {
             Request::Example(name) => open(self.scenario(&name)?)?.0,
             Request::Scenario(text) => open(&text)?.0,
             Request::Check(text) => return Ok(Reply::Checked(Box::new(check(&text)))),
+            Request::Settings(text, names) => open_with(&text, &names)?.0,
         };
         Ok(Reply::Opened(Box::new(opened)))
     }
@@ -114,10 +116,32 @@ fn check(text: &str) -> Checked {
 
 /// Runs a scenario with its first settings.
 fn open(text: &str) -> Result<(Opened, Vec<Timeline>), String> {
+    open_with(text, &[])
+}
+
+/// Runs a scenario with these settings: its variants, or profiles as they are; the first of its
+/// variants if none is named.
+fn open_with(text: &str, names: &[String]) -> Result<(Opened, Vec<Timeline>), String> {
     let scenario = read_scenario(text)?;
     fits(&scenario)?;
+    let setting = |name: &String| {
+        let own = scenario.variants.iter().find(|variant| variant.name == *name).cloned();
+        let profile = || {
+            let Profile { name, behaviours, .. } = Profile::named(name)?;
+            let (name, own) = (name.to_owned(), None);
+            Some(Variant { profile: name.clone(), name, behaviours, own })
+        };
+        own.or_else(profile).ok_or_else(|| {
+            format!("there is no variant and no profile `{name}`: choose one of its variants")
+        })
+    };
+    let chosen: Vec<Variant> = if names.is_empty() {
+        scenario.variants.clone()
+    } else {
+        names.iter().map(setting).collect::<Result<_, _>>()?
+    };
     let (mut runs, mut timelines) = (Vec::new(), Vec::new());
-    for variant in scenario.variants.iter().take(MAX_RUNS) {
+    for variant in chosen.iter().take(MAX_RUNS) {
         let done = run(&scenario, variant, Recording::default())
             .map_err(|stuck| format!("the run does not come to its end: {stuck}"))?;
         runs.push((variant.name.clone(), wire::encode(&done.header, &done.sink)));
@@ -126,8 +150,9 @@ fn open(text: &str) -> Result<(Opened, Vec<Timeline>), String> {
         })?;
         timelines.push(timeline);
     }
+    let variants = scenario.variants.into_iter().map(|variant| variant.name).collect();
     let (title, scenario) = (scenario.title, text.to_owned());
-    Ok((Opened { title, scenario, runs, lesson: None }, timelines))
+    Ok((Opened { title, scenario, runs, variants, lesson: None }, timelines))
 }
 
 /// The picture of a lesson: the stop where its proof is.
@@ -232,6 +257,23 @@ mod tests {
             panic!()
         };
         assert!(why.starts_with("the request: "), "{why}");
+    }
+
+    #[test]
+    fn a_scenario_is_run_with_the_settings_that_are_named() {
+        let named = |names: &[&str]| {
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            Request::Settings(SCENARIO.to_owned(), names)
+        };
+        let Reply::Opened(opened) = ask(&named(&["per block", "linux-6.6"])) else { panic!() };
+        let names: Vec<&str> = opened.runs.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["per block", "linux-6.6"]);
+        assert_eq!(opened.variants, ["per folio", "per block"]);
+        let (header, _) = wire::decode(&opened.runs[1].1).expect("a trace");
+        assert_eq!(header.profile, "linux-6.6");
+        let Reply::Opened(usual) = ask(&named(&[])) else { panic!() };
+        assert_eq!(usual.runs[0].0, "per folio");
+        assert!(refused(&named(&["linux-2.4"])).contains("no variant and no profile `linux-2.4`"));
     }
 
     #[test]

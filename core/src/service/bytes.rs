@@ -31,6 +31,11 @@ impl Request {
                 out.push(16);
                 put_text(&mut out, text);
             }
+            Self::Settings(text, names) => {
+                out.push(9);
+                put_text(&mut out, text);
+                put_list(&mut out, names, |out, name| put_text(out, name));
+            }
         }
         out
     }
@@ -43,6 +48,7 @@ impl Request {
             2 => Self::Example(from.text()?),
             3 => Self::Scenario(from.text()?),
             16 => Self::Check(from.text()?),
+            9 => Self::Settings(from.text()?, list(&mut from, text)?),
             other => return Err(format!("no kind {other} is known")),
         };
         from.end()?;
@@ -69,7 +75,7 @@ impl Reply {
                 });
             }
             Self::Opened(opened) => {
-                let Opened { title, scenario, runs, lesson } = &**opened;
+                let Opened { title, scenario, runs, variants, lesson } = &**opened;
                 out.push(1);
                 put_text(&mut out, title);
                 put_text(&mut out, scenario);
@@ -78,6 +84,7 @@ impl Reply {
                     put(out, trace.len() as u64);
                     out.extend_from_slice(trace);
                 });
+                put_list(&mut out, variants, |out, name| put_text(out, name));
                 put_option(&mut out, lesson.as_ref(), put_told);
             }
             Self::Refused(why) => {
@@ -109,6 +116,7 @@ impl Reply {
                     let (name, len) = (from.text()?, from.number()?);
                     Ok((name, from.bytes(len)?.to_vec()))
                 })?,
+                variants: list(&mut from, text)?,
                 lesson: from.option(told)?,
             })),
             2 => Self::Refused(from.text()?),
@@ -133,6 +141,10 @@ pub(super) fn list<T>(
 ) -> Read<Vec<T>> {
     let len: usize = from.number()?;
     (0..len).map(|_| one(from)).collect()
+}
+
+fn text(from: &mut Packed<'_>) -> Read<String> {
+    from.text()
 }
 
 fn put_told(out: &mut Vec<u8>, told: &Told) {
@@ -218,6 +230,7 @@ mod tests {
             title: text("o"),
             scenario: text("f"),
             runs: vec![(text("r"), vec![0, 255])],
+            variants: vec![text("r"), text("s")],
             lesson: Some(told),
         };
         let entry =
@@ -251,6 +264,7 @@ mod tests {
             Request::Example(text()),
             Request::Scenario(text()),
             Request::Check(text()),
+            Request::Settings(text(), vec![text(), String::new()]),
         ];
         for request in all {
             assert_eq!(Request::decode(&request.encode()), Ok(request));

@@ -30,6 +30,9 @@ pub enum Request {
     Scenario(String),
     /// The text of a scenario file, to be looked at and not run.
     Check(String),
+    /// The text of a scenario file, and settings to run it with: names of its variants, or of
+    /// profiles.
+    Settings(String, Vec<String>),
 }
 
 impl Request {
@@ -38,7 +41,7 @@ impl Request {
         match self {
             Self::Contents => Some("contents".to_owned()),
             Self::Lesson(number) => Some(format!("lesson-{number}")),
-            Self::Example(_) | Self::Scenario(_) | Self::Check(_) => None,
+            Self::Example(_) | Self::Scenario(_) | Self::Check(_) | Self::Settings(..) => None,
         }
     }
 }
@@ -87,6 +90,8 @@ pub struct Opened {
     pub scenario: String,
     /// Each run: its setting, and its trace.
     pub runs: Vec<(String, Vec<u8>)>,
+    /// Names of all of its variants.
+    pub variants: Vec<String>,
     /// The lesson that they belong to.
     pub lesson: Option<Told>,
 }

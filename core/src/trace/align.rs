@@ -109,6 +109,23 @@ impl Alignment {
         let reaches = |at: &usize| self.0[*at].difference.is_some_and(|d| d <= difference);
         (from.saturating_add(1)..self.0.len()).find(reaches)
     }
+    /// The nearest moment before `from` with a difference that reaches as far as `difference`.
+    pub fn previous_difference(&self, from: usize, difference: Difference) -> Option<usize> {
+        let reaches = |at: &usize| self.0[*at].difference.is_some_and(|d| d <= difference);
+        (0..from.min(self.0.len())).rev().find(reaches)
+    }
+    /// Every moment where the runs differ, however little.
+    pub fn differences(&self) -> impl Iterator<Item = usize> {
+        let moments = self.0.iter().enumerate();
+        moments.filter(|(_, moment)| moment.difference.is_some()).map(|(at, _)| at)
+    }
+    /// The same way with the runs in each other's place.
+    pub fn swap(&mut self) {
+        for moment in &mut self.0 {
+            moment.positions.reverse();
+            moment.moved.reverse();
+        }
+    }
     /// The first moment by which run `side` has applied `position` steps.
     pub fn reach(&self, side: usize, position: usize) -> usize {
         self.0.partition_point(|moment| moment.position(side) < position).min(self.last())

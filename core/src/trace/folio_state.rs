@@ -90,6 +90,16 @@ impl FolioState {
             self.flags().has(FolioFlags::DIRTY) && self.is_asked(at)
         }
     }
+    /// How many blocks [`Self::is_dirty`] is true of.
+    pub fn dirty_blocks(&self) -> u32 {
+        let blocks = self.blocks();
+        match (self.has_state(), self.flags().has(FolioFlags::DIRTY)) {
+            (true, _) if self.dirty.any() => self.dirty.count(0, blocks),
+            (true, true) => self.asked.count(0, blocks),
+            (false, true) => blocks,
+            (_, false) => 0,
+        }
+    }
     /// The dirty bit of block `at`, whatever the folio's own flag says.
     pub fn dirty_bit(&self, at: u32) -> bool {
         self.dirty.get(at)

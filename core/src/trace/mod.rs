@@ -3,9 +3,11 @@
 
 pub mod address;
 pub mod align;
+pub(crate) mod amount;
 pub mod array;
 mod buffers;
 mod crc;
+pub mod curve;
 pub mod delta;
 mod file_state;
 mod folio_state;
@@ -18,7 +20,9 @@ mod rows;
 pub mod rule;
 pub mod series;
 pub mod sink;
+pub mod stack;
 pub mod step;
+pub(crate) mod sum;
 pub mod survey;
 mod tally;
 pub mod text;

@@ -481,17 +481,29 @@ impl Rule {
     }
     /// The sentence with its inputs filled in.
     pub fn sentence(self, args: [u64; 4]) -> String {
-        let template = self.template();
-        let mut out = String::with_capacity(template.len() + 16);
-        let mut rest = template;
+        let mut out = String::with_capacity(self.template().len() + 16);
+        self.write_sentence(&mut out, args);
+        out
+    }
+    /// Adds that sentence to a text.
+    pub fn write_sentence(self, out: &mut String, args: [u64; 4]) {
+        let mut rest = self.template();
         while let Some(open) = rest.find('{') {
             out.push_str(&rest[..open]);
             let close = open + rest[open..].find('}').expect("templates are balanced");
-            push_arg(&mut out, &rest[open + 1..close], args);
+            push_arg(out, &rest[open + 1..close], args);
             rest = &rest[close + 1..];
         }
         out.push_str(rest);
-        out
+    }
+    /// What all of its sentences share: the words around the inputs, one part more than there are
+    /// inputs.
+    pub fn fixed_words(self) -> impl Iterator<Item = &'static str> {
+        let parts = self.template().split('{').enumerate();
+        parts.map(|(at, part)| {
+            let input = if at == 0 { 0 } else { part.find('}').map_or(0, |close| close + 1) };
+            &part[input..]
+        })
     }
 }
 

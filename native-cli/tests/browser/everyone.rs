@@ -10,12 +10,14 @@ use serde_json::json;
 use std::path::PathBuf;
 
 /// A view, and what is clicked on the way to it.
-const VIEWS: [(&str, &[&str]); 11] = [
+const VIEWS: [(&str, &[&str]); 13] = [
     ("question", &[]),
     ("answer", &["#show-me"]),
     ("end", &["#show-me", "[data-stop='5']"]),
     ("mapping and bios", &["#show-me", "#more-lanes"]),
     ("why", &["#show-me", "#why-button"]),
+    ("search", &["#show-me", "#find-button"]),
+    ("compare", &["#show-me", "#compare-button"]),
     ("table", &["#show-me", "[data-form=Table]"]),
     ("both", &["#show-me", "[data-form=Both]"]),
     ("gallery", &["#nav-lessons"]),

@@ -4,7 +4,9 @@
 
 mod background;
 mod chrome;
+mod compare;
 mod everyone;
+mod find;
 mod lesson;
 mod open;
 mod page;

@@ -1,8 +1,8 @@
 //! The counters of each run, now and for the whole run, and the lamp of the invariants.
 
+use super::Link;
 use crate::session::{Run, Session};
 use folioscope_core::block::bio::{BioOp, BioState};
-use folioscope_core::check::invariants::{INVARIANTS, Invariant, name, words};
 use folioscope_core::counters::{Counter, Counters};
 use folioscope_core::scene::fixed::{grouped, size, times};
 use yew::{Html, classes, html};
@@ -17,7 +17,7 @@ const ROWS: [(&str, Counter, bool); 5] = [
 ];
 
 /// Both tables.
-pub(crate) fn counters(session: &Session) -> Html {
+pub(crate) fn counters(link: &Link, session: &Session) -> Html {
     let runs = session.runs();
     let bytes = ROWS.iter().filter(|(_, _, bytes)| *bytes);
     let totals = bytes.flat_map(|(_, counter, _)| runs.iter().map(|run| run.total().get(*counter)));
@@ -93,7 +93,7 @@ pub(crate) fn counters(session: &Session) -> Html {
                     </tr>
                 </tbody>
             </table>
-            { lamp(session) }
+            { super::lamp(link, session) }
         </section>
     }
 }
@@ -138,40 +138,5 @@ fn bar(value: u64, most: u64, waste: bool) -> Html {
             <rect class="sground" width="96" height="10" />
             <rect class={if waste { "bwaste" } else { "bsent" }} width={wide.to_string()} height="10" />
         </svg>
-    }
-}
-
-fn lamp(session: &Session) -> Html {
-    let row = |(at, run): (usize, &Run)| {
-        run.broken()
-            .into_iter()
-            .map(|(number, pos)| {
-                let (label, name) = (session.label(at), name(number));
-                format!("{label} {name} at {pos:#x}: {}", words(number))
-            })
-            .collect::<Vec<_>>()
-    };
-    let behaviours = |run: &Run| run.timeline().header().behaviours;
-    let holds = |one: &Invariant| session.runs().iter().any(|run| (one.holds_in)(&behaviours(run)));
-    let names: Vec<String> =
-        INVARIANTS.iter().filter(|one| holds(one)).map(|one| name(one.number)).collect();
-    let mut broken: Vec<String> = session.runs().iter().enumerate().flat_map(row).collect();
-    let more = broken.len().saturating_sub(5);
-    broken.truncate(5);
-    html! {
-        <div id="lamp" class={classes!("lamp", (!broken.is_empty()).then_some("broken"))}
-            data-broken={(broken.len() + more).to_string()}>
-            if broken.is_empty() {
-                <span title={format!("Rules that the kernel's code relies on, checked at every step \
-                    so far: {}", names.join(" "))}>
-                    { format!("{} invariants hold", names.len()) }
-                </span>
-            } else {
-                <ul>
-                    { for broken.iter().map(|words| html! { <li>{ words.trim() }</li> }) }
-                    if more > 0 { <li>{ format!("and {more} more") }</li> }
-                </ul>
-            }
-        </div>
     }
 }

@@ -1,17 +1,25 @@
 //! The looks of the page, part by part. Each is a function of the state; none keeps any.
 
+mod chart;
+mod compare;
 mod counters;
+mod find;
 mod gallery;
 mod help;
+mod lamp;
 mod question;
 mod stage;
 mod top;
 mod transport;
 mod why;
 
+pub(crate) use chart::{chart, chart_chooser, chart_twin};
+pub(crate) use compare::{compare, compare_button};
 pub(crate) use counters::counters;
+pub(crate) use find::{find, find_button};
 pub(crate) use gallery::gallery;
 pub(crate) use help::help;
+pub(crate) use lamp::lamp;
 pub(crate) use question::{question, stops};
 pub(crate) use stage::{caption, known, stage};
 pub(crate) use top::{alert, top};

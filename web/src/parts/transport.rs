@@ -3,6 +3,7 @@
 use super::{Link, on, raw};
 use crate::app::Act;
 use crate::browser::whole;
+use crate::find::BAND;
 use crate::state::{SPEEDS, State};
 use folioscope_core::trace::step::Grain;
 use web_sys::{HtmlElement, HtmlInputElement, HtmlSelectElement};
@@ -44,6 +45,7 @@ pub(crate) fn transport(link: &Link, state: &State, playing: bool, strip: &Strip
     });
     html! {
         <footer class="transport">
+            { super::find(link, state) }
             <div class="buttons">
                 { button("first", "Start", "\u{7c}\u{2039}", || Act::Go(0), at == 0) }
                 { button("previous-op", "Previous operation", "\u{ab}", || Act::Op(false), at == 0) }
@@ -53,6 +55,7 @@ pub(crate) fn transport(link: &Link, state: &State, playing: bool, strip: &Strip
                 { button("next-op", "Next operation", "\u{bb}", || Act::Op(true), at == last) }
                 { button("last", "End", "\u{203a}\u{7c}", || Act::Go(usize::MAX), at == last) }
                 { chooser(link, state) }
+                { super::chart_chooser(link, state) }
                 <span id="positions" class="positions">{ session.positions() }</span>
                 <span id="place" class="place">{ session.place() }</span>
             </div>
@@ -60,6 +63,7 @@ pub(crate) fn transport(link: &Link, state: &State, playing: bool, strip: &Strip
                 aria-label="Time" aria-valuetext={session.place()} oninput={scrubbed}
                 onchange={link.callback(|_: Event| Act::Settle)} />
             { timeline(link, state, strip) }
+            { super::chart_twin(state) }
         </footer>
     }
 }
@@ -109,13 +113,18 @@ fn timeline(link: &Link, state: &State, strip: &Strip<'_>) -> Html {
         let at = whole(x / f64::from(width.max(1)) * last as f64);
         Some(Act::Go(at as usize).into())
     });
+    // The chart stands three pixels below.
+    let chart = state.chart.measure.map_or(0, |_| state.chart.height() + 3);
+    let height = strip.height + chart + if state.find.has_band() { BAND } else { 0 };
     let x = u64::from(width.saturating_sub(3)) * at as u64 / last as u64 + 1;
     html! {
         <div id="strip" class="timeline" ref={strip.place.clone()} onclick={clicked}>
+            if state.find.has_band() { <div class="band">{ raw(state.find.band()) }</div> }
             { raw(strip.markup.clone()) }
+            { super::chart(state) }
             <svg class="cursor" aria-hidden="true" width={width.to_string()}
-                height={strip.height.to_string()}>
-                <path d={format!("M{x} 0v{}", strip.height)} />
+                height={height.to_string()}>
+                <path d={format!("M{x} 0v{height}")} />
             </svg>
         </div>
     }

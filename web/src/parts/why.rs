@@ -1,7 +1,9 @@
 //! Why: the rule that fired in each run, in a sentence, with the kernel function it follows.
 
-use crate::session::Session;
+use crate::session::{Run, Session};
+use folioscope_core::behaviour::{Evidence, Profile};
 use folioscope_core::trace::align::Difference;
+use folioscope_core::trace::stack::{callers, function_in};
 use folioscope_core::trace::step::Step;
 use yew::{Html, html};
 
@@ -11,8 +13,7 @@ pub(crate) fn why(session: &Session) -> Html {
     let said = |step: &Step| step.rule.sentence(step.args);
     let same = matches!(steps.as_slice(), [Some(a), Some(b)] if said(a) == said(b));
     let row = |(at, step): (usize, Option<&Step>)| {
-        let name = session.runs().get(at).map(|run| run.timeline().header());
-        let name = |step: &Step| name.and_then(|header| header.task_name(step.task));
+        let run = session.runs().get(at);
         let label = if same { "A = B" } else { session.label(at) };
         match step {
             Some(step) => html! {
@@ -20,7 +21,7 @@ pub(crate) fn why(session: &Session) -> Html {
                     if !label.is_empty() { <span class="run">{ label }</span> }
                     <p>
                         <span class="sentence">{ said(step) }</span>
-                        <span class="code">{ code(step, name(step).as_deref()) }</span>
+                        if let Some(run) = run { { code(run, step) } }
                     </p>
                 </div>
             },
@@ -47,9 +48,27 @@ pub(crate) fn why(session: &Session) -> Html {
     }
 }
 
-fn code(step: &Step, task: Option<&str>) -> String {
-    let op =
-        step.op.map_or_else(|| "in the background".to_owned(), |op| format!("op {}", op.get() + 1));
-    let of = task.map_or_else(String::new, |task| format!(" of {task}"));
-    format!("{} \u{b7} {}{of} \u{b7} {op}", step.rule.function(), step.context.name())
+/// The function with its kernel, who called it, and on whose behalf.
+fn code(run: &Run, step: &Step) -> Html {
+    let header = run.timeline().header();
+    let op = step.op.map(|op| format!("op {}", op.get() + 1));
+    let op = op.unwrap_or_else(|| "in the background".to_owned());
+    let of = header.task_name(step.task).map_or_else(String::new, |task| format!(" of {task}"));
+    let kind = step.op.and_then(|_| run.op_kind());
+    let callers = callers(header, step, kind);
+    let evidence = match Profile::named(&header.profile).map(|profile| profile.evidence) {
+        Some(Evidence::ByReading) => ", by reading",
+        Some(Evidence::Seen) | None => "",
+    };
+    let own = step.rule.function();
+    html! {
+        <>
+            <span class="code">{ format!("{own} \u{b7} {}{of} \u{b7} {op}", step.context.name()) }</span>
+            <span class="code stack" title="Who calls it, the outermost first">
+                { format!("{}{evidence}: ", header.profile) }
+                { for callers.iter().map(|name| html! { <>{ *name }{ " \u{203a} " }</> }) }
+                <b>{ function_in(header, step) }</b>
+            </span>
+        </>
+    }
 }

@@ -1,9 +1,9 @@
 //! A plot as an SVG document of its own, with the colours of every picture.
 
-use super::super::fixed::{Fx, px, whole};
+use super::super::fixed::{Fx, millis, px, whole};
 use super::super::svg::{colours_of, escape};
 use super::super::view::Theme;
-use super::{Look, Plot, Track, millis};
+use super::{Look, Plot, Track};
 use core::fmt::{Result, Write as _};
 
 /// Where the plot is in the picture, in pixels.

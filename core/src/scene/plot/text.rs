@@ -1,6 +1,7 @@
 //! A plot in 72 columns of text: a column for each stretch of time, a row for each step of value.
 
-use super::{Look, Plot, millis};
+use super::super::fixed::millis;
+use super::{Look, Plot};
 use core::fmt::Write as _;
 
 /// Columns before the plot.

@@ -1,16 +1,15 @@
-//! Amounts that a query can ask for.
+//! Amounts that people ask for: of a state, or of what each folio adds to it.
 
+use super::model::{FolioState, Model};
 use crate::block::bio::BioState;
 use crate::block::request::RequestState;
 use crate::cache::folio::FolioFlags;
 use crate::counters::Counter;
-use crate::trace::delta::{Delta, DeltaKind};
-use crate::trace::model::{FolioState, Model};
-use crate::units::{FileId, FolioId};
+use crate::units::FileId;
 
 /// An amount: bytes, a number of things, or a running total.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Amount {
+pub(crate) enum Amount {
     /// Bytes that the kernel of the run would call dirty.
     Dirty,
     /// Bytes of folios in the cache.
@@ -33,7 +32,7 @@ pub(super) enum Amount {
 
 impl Amount {
     /// Those that have a fixed name.
-    pub(super) const NAMED: [(&'static str, Self); 8] = [
+    pub(crate) const NAMED: [(&'static str, Self); 8] = [
         ("dirty", Self::Dirty),
         ("cached", Self::Cached),
         ("writeback", Self::Writeback),
@@ -45,7 +44,7 @@ impl Amount {
     ];
 
     /// What a folio adds to it; none where it is no sum over folios.
-    fn of_folio(self, model: &Model, folio: &FolioState) -> Option<u64> {
+    pub(crate) fn of_folio(self, model: &Model, folio: &FolioState) -> Option<u64> {
         let geometry = model.geometry();
         let whole = geometry.folio_size(folio.place().order).get();
         match self {
@@ -55,7 +54,7 @@ impl Amount {
                 Some(if folio.flags().has(FolioFlags::WRITEBACK) { whole } else { 0 })
             }
             Self::Dirty => {
-                let dirty = (0..folio.blocks()).filter(|at| folio.is_dirty(*at)).count() as u64;
+                let dirty = u64::from(folio.dirty_blocks());
                 Some(dirty * whole / u64::from(folio.blocks()))
             }
             Self::Bios | Self::Requests | Self::Size(_) | Self::DiskSize(_) | Self::Counter(_) => {
@@ -63,8 +62,12 @@ impl Amount {
             }
         }
     }
+    /// Whether it is a sum over folios.
+    pub(crate) const fn is_sum(self) -> bool {
+        matches!(self, Self::Dirty | Self::Cached | Self::Writeback | Self::Folios)
+    }
     /// The amount in this state, where it is no sum over folios.
-    pub(super) fn of(self, model: &Model) -> u64 {
+    pub(crate) fn of(self, model: &Model) -> u64 {
         let in_flight = |state| state == BioState::InFlight;
         let file = |id| model.file(id);
         match self {
@@ -78,52 +81,4 @@ impl Amount {
             Self::Dirty | Self::Cached | Self::Writeback | Self::Folios => 0,
         }
     }
-}
-
-/// A sum over all folios, kept up to date.
-pub(super) struct Sum {
-    amount: Amount,
-    total: u64,
-    touched: Vec<u32>,
-}
-
-impl Sum {
-    /// None where the amount is no sum over folios.
-    pub(super) fn new(amount: Amount, model: &Model) -> Option<Self> {
-        if !matches!(amount, Amount::Dirty | Amount::Cached | Amount::Writeback | Amount::Folios) {
-            return None;
-        }
-        let sum = model.folios().filter_map(|(_, folio)| amount.of_folio(model, folio)).sum();
-        Some(Self { amount, total: sum, touched: Vec::new() })
-    }
-    pub(super) const fn get(&self) -> u64 {
-        self.total
-    }
-    fn touched_sum(&self, model: &Model) -> u64 {
-        let folios = self.touched.iter().filter_map(|id| model.folio(FolioId::new(*id)));
-        folios.filter_map(|folio| self.amount.of_folio(model, folio)).sum()
-    }
-    pub(super) fn before(&mut self, model: &Model, deltas: &[Delta]) {
-        self.touched.clear();
-        self.touched.extend(deltas.iter().filter(|one| of_folio(one.kind)).map(|one| one.object));
-        self.touched.sort_unstable();
-        self.touched.dedup();
-        self.total -= self.touched_sum(model);
-    }
-    pub(super) fn after(&mut self, model: &Model, _: &[Delta]) {
-        self.total += self.touched_sum(model);
-    }
-}
-
-/// Whether a change may change what a block of a folio is.
-pub(super) const fn of_folio(kind: DeltaKind) -> bool {
-    matches!(
-        kind,
-        DeltaKind::FolioPlace
-            | DeltaKind::FolioFlags
-            | DeltaKind::FolioUptodate
-            | DeltaKind::FolioDirty
-            | DeltaKind::FolioAsked
-            | DeltaKind::FolioWaste
-    )
 }
