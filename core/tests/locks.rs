@@ -309,4 +309,8 @@ fn what_once_went_wrong_is_left_whole() {
     let first = vec![Op::WriteDirect(320, 1)];
     let scripts = [first, vec![Op::Read(0, 321)], vec![Op::WriteDirect(64, 193)]];
     leave_it_whole(2, 1, Kind::Shared, &scripts);
+    // A direct write drops a folio whose read has just ended, before the reader looks at it.
+    let first = vec![Op::WriteDirect(8192, 2561), Op::WriteDirect(0, 8193)];
+    let scripts = [first, vec![Op::WriteDirect(512, 1)], vec![Op::Read(8192, 1)]];
+    leave_it_whole(4, 2, Kind::Extents, &scripts);
 }

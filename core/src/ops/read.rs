@@ -183,11 +183,13 @@ async fn fill_one<E: Env>(cx: &Cx<'_, E>, file: FileId, folio: FolioId) -> Resul
     let refused = read_batch(cx, file, &[folio], false).await;
     cx.wait(|world| (!world.is_locked_at(file, index, folio)).then_some(())).await;
     cx.with(|world| {
-        let here = world.file(file).mapping.find(index) == Some(folio);
-        match here && world.has(folio, FolioFlags::UPTODATE) {
-            true => Ok(()),
-            false if refused => Err(Errno::Inval),
-            false => Err(Errno::Io),
+        match world.file(file).mapping.find(index) {
+            _ if refused => Err(Errno::Inval),
+            Some(here) if here == folio && !world.has(folio, FolioFlags::UPTODATE) => {
+                Err(Errno::Io)
+            }
+            // Where it was dropped once it was read, who needs it looks again.
+            Some(_) | None => Ok(()),
         }
     })
 }

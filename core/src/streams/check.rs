@@ -80,6 +80,9 @@ impl Pattern {
     }
 }
 
+/// Bytes that another write changed: which file's, where, and what is there now.
+type Overwritten<'a> = (usize, usize, &'a [u8]);
+
 /// A stream on its way.
 #[derive(Debug)]
 pub struct Stream<'a, S> {
@@ -126,12 +129,9 @@ impl<'a, S: Subject> Stream<'a, S> {
         }
         Ok(())
     }
-    /// Which bytes of other places were overwritten by a write in place: which file, where, what.
-    /// The error names one that may not be.
-    fn changes_other_files<'d>(
-        &self,
-        landed: &'d Landed,
-    ) -> Result<Vec<(usize, usize, &'d [u8])>, String> {
+    /// Which bytes of other places were overwritten by a write in place; the error names one that
+    /// may not be.
+    fn changes_other_files<'d>(&self, landed: &'d Landed) -> Result<Vec<Overwritten<'d>>, String> {
         let data = landed.data.as_deref().unwrap_or(&[]);
         let mine = &self.files[landed.file.get() as usize];
         let mut all = Vec::new();
