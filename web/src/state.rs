@@ -73,7 +73,7 @@ impl State {
     /// The runs of a file, where their first write goes to the device.
     pub(crate) fn file(name: String, mut session: Session) -> Self {
         session.go(session.first_write());
-        let lanes = Lane::ALL.to_vec();
+        let lanes = Lane::usual().collect();
         Self::new(session, Open::File { name }, lanes, true)
     }
     fn new(session: Session, open: Open, lanes: Vec<Lane>, all: bool) -> Self {

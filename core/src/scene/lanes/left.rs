@@ -59,7 +59,7 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
         draw_bar(frame, canvas, run, bars);
         if full {
             let data = &frame.runs[run];
-            let padded = data.left.as_ref().is_some_and(|left| padding(left, block(data)) > 0);
+            let padded = has_zeros(data);
             let style = if padded { Style::WasteWords } else { Style::Tick };
             let place = [(px(frame.x0), y + px(11), Anchor::Start)];
             canvas.label(id(run, "leftname", 0, 0), style, frame.edges(), &place, &[&words(data)]);
@@ -124,6 +124,11 @@ fn padding(left: &FileFate, block: u64) -> u64 {
     let all = stretches(left, block).into_iter();
     let zeros = all.filter(|(.., found)| *found == Found::Padding);
     zeros.map(|(start, end, _)| end - start).sum()
+}
+
+/// Whether there are any.
+pub(in crate::scene) fn has_zeros(run: &Run) -> bool {
+    run.left.as_ref().is_some_and(|left| padding(left, block(run)) > 0)
 }
 
 /// How long the file would be, and how much of it nobody wrote.
