@@ -142,7 +142,8 @@ fn past(run: &Run) -> Vec<Row> {
         let reader = past.reader.map(|at| format!(", when the reader was at {}", position(at)));
         row(what, state + &reader.unwrap_or_default())
     };
-    [row("in all".to_owned(), history::words_of(run).0)].into_iter().chain(all.map(one)).collect()
+    let ([words, _], _) = history::words_of(run);
+    [row("in all".to_owned(), words)].into_iter().chain(all.map(one)).collect()
 }
 
 /// What a remount would find.

@@ -20,7 +20,7 @@ fn some<T>(all: &[T]) -> impl Iterator<Item = &T> {
 /// A row a bio or check, the reader before it as `v`.
 pub(super) fn history(run: &Run, grid: &Grid) -> Vec<String> {
     let all = past::so_far_of(run);
-    let mut rows: Vec<String> = fold(&past::words_of(run).0.replace(" \u{b7} ", ", "));
+    let mut rows: Vec<String> = fold(&past::words_of(run).0[0].replace(" \u{b7} ", ", "));
     for one in some(all) {
         let copied = one.copied(run.position);
         let letter = |at: u64, end: u64| {
@@ -63,7 +63,7 @@ pub(super) fn marks(run: &Run, grid: &Grid) -> Vec<String> {
         Some(n @ 0..=9) => char::from(b'0' + n as u8),
         Some(_) => '+',
     };
-    let mut rows = fold(&used::words_of(run).0);
+    let mut rows = fold(&used::words_of(run).0[0]);
     rows.extend([grid.row(plain), grid.row(atomic)]);
     rows.push("p marked before others see it; atomic operations after".to_owned());
     rows
@@ -72,7 +72,7 @@ pub(super) fn marks(run: &Run, grid: &Grid) -> Vec<String> {
 /// A line each, the first ones.
 pub(super) fn sent(run: &Run) -> Vec<String> {
     let all = order::so_far_of(run);
-    let mut rows = fold(&order::words_of(run).0);
+    let mut rows = fold(&order::words_of(run).0[0]);
     for (nth, one) in all.iter().enumerate().take(MOST) {
         let says = order::says(nth, one).into_iter().next().unwrap_or_default();
         rows.push(format!("{says} from sector {}", one.start / SECTOR_SIZE));

@@ -118,7 +118,10 @@ fn names(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, all: &[Named<'_>]) 
         Wanted { places, texts: words(bio, frame.runs[run].now.cache.block) }
     };
     let wanted: Vec<Wanted> = all.iter().map(wanted).collect();
-    let level = canvas.level(Style::Stage, frame.edges(), &wanted).unwrap_or(0);
+    // The length alone, which stands last, is no reason.
+    let reasons = wanted.iter().map(|label| label.texts.len()).max().unwrap_or(0);
+    let level = canvas.level(Style::Stage, frame.edges(), &wanted);
+    let level = level.filter(|level| level + 1 < reasons).unwrap_or(0);
     for ((bio, ..), label) in all.iter().zip(&wanted) {
         let first = level.min(label.texts.len().saturating_sub(1));
         let texts: Vec<&str> = label.texts[first..].iter().map(String::as_str).collect();

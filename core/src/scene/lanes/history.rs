@@ -40,10 +40,10 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
         }
         rows(frame, canvas, run, y + px(words), &grid);
         if full {
-            let (text, vain) = words_of(data);
+            let (texts, vain) = words_of(data);
             let style = if vain { Style::WasteWords } else { Style::Tick };
             let place = [(px(frame.x0), y + px(11), Anchor::Start)];
-            canvas.label(id(run, "histname", 0, 0), style, frame.edges(), &place, &[&text]);
+            canvas.label(id(run, "histname", 0, 0), style, frame.edges(), &place, &texts.each_ref().map(String::as_str));
         }
     })
 }
@@ -258,8 +258,8 @@ pub(in crate::scene) fn says(past: &Past) -> Vec<String> {
     }
 }
 
-/// The lane in words, and whether they tell of waste.
-pub(in crate::scene) fn words_of(run: &Run) -> (String, bool) {
+/// The lane in words, at length and in short, and whether they tell of waste.
+pub(in crate::scene) fn words_of(run: &Run) -> ([String; 2], bool) {
     let all = so_far_of(run);
     let (mut touches, mut pages, mut bios, mut bytes) = (0u64, 0u64, 0u64, 0u64);
     for past in all {
@@ -274,13 +274,14 @@ pub(in crate::scene) fn words_of(run: &Run) -> (String, bool) {
             }
         }
     }
-    let mut said = Vec::new();
+    let (mut said, mut short) = (Vec::new(), plural(bios, "bio"));
     if touches > 0 {
         let copied = plural(pages, "page");
         said.push(format!("{} touches of user memory for {copied} copied", grouped(touches)));
+        short = format!("{} touches, {copied}", grouped(touches));
     }
     if bios > 0 || touches == 0 {
         said.push(format!("{}, {}", plural(bios, "bio"), size(bytes)));
     }
-    (said.join(" \u{b7} "), touches > pages)
+    ([said.join(" \u{b7} "), short], touches > pages)
 }

@@ -33,10 +33,10 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
     frame.stack(canvas, Lane::Marks, top, &row, agree, |canvas, run, y| {
         let data = &frame.runs[run];
         if full {
-            let (text, vain) = words_of(data);
+            let (texts, vain) = words_of(data);
             let style = if vain { Style::WasteWords } else { Style::Tick };
             let place = [(px(frame.x0), y + px(11), Anchor::Start)];
-            canvas.label(id(run, "markname", 0, 0), style, frame.edges(), &place, &[&text]);
+            canvas.label(id(run, "markname", 0, 0), style, frame.edges(), &place, &texts.each_ref().map(String::as_str));
             let place = [(px(frame.x1), y + px(11), Anchor::End)];
             let texts = ["above the line: before others can see the page; below: after"];
             canvas.label(id(run, "markhelp", 0, 0), Style::Tick, frame.edges(), &place, &texts);
@@ -119,21 +119,20 @@ fn columns(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, top: Fx) {
     }
 }
 
-/// The lane in words, and whether they tell of waste.
-pub(in crate::scene) fn words_of(run: &Run) -> (String, bool) {
+/// The lane in words, at length and in short, and whether they tell of waste.
+pub(in crate::scene) fn words_of(run: &Run) -> ([String; 2], bool) {
     let all = folios(so_far_of(run));
     let sum = |of: fn(&Column) -> usize| all.iter().map(|(_, column)| of(column)).sum::<usize>();
     let [plain, atomic, vain] =
         [sum(|one| one.plain), sum(|one| one.atomic), sum(|one| one.avoidable)];
     let count = |n: usize, what| plural(n as u64, what);
-    let mut said =
-        format!("{}, {}", count(plain, "plain store"), count(atomic, "atomic operation"));
+    let words = (count(plain, "plain store"), count(atomic, "atomic operation"));
+    let mut texts = [format!("{}, {}", words.0, words.1), format!("{atomic} atomic")];
     if vain > 0 {
-        said.push_str(", ");
-        said.push_str(&grouped(vain as u64));
-        said.push_str(" of them avoidable");
+        let vain = grouped(vain as u64);
+        texts = [format!("{}, {vain} of them avoidable", texts[0]), format!("{}, {vain} avoidable", texts[1])];
     }
-    (said, vain > 0)
+    (texts, vain > 0)
 }
 
 /// What is said of a folio.

@@ -45,10 +45,10 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
         let all = &all[all.len().saturating_sub(room)..];
         rows(frame, canvas, run, (y + px(words), pitch), all);
         if full {
-            let (text, back) = words_of(data);
+            let (texts, back) = words_of(data);
             let style = if back { Style::WasteWords } else { Style::Tick };
             let place = [(px(frame.x0), y + px(11), Anchor::Start)];
-            canvas.label(id(run, "ordname", 0, 0), style, frame.edges(), &place, &[&text]);
+            canvas.label(id(run, "ordname", 0, 0), style, frame.edges(), &place, &texts.each_ref().map(String::as_str));
         }
     })
 }
@@ -145,15 +145,19 @@ pub(in crate::scene) fn says(nth: usize, sent: &Sent) -> Vec<String> {
     vec![format!("{short}, {sectors}{bios}"), format!("{short}, {sectors}"), short, n.to_string()]
 }
 
-/// The lane in words, and whether it goes back.
-pub(in crate::scene) fn words_of(run: &Run) -> (String, bool) {
+/// The lane in words, at length and in short, and whether it goes back.
+pub(in crate::scene) fn words_of(run: &Run) -> ([String; 2], bool) {
     let all = so_far_of(run);
     let back = all.windows(2).filter(|two| two[1].start < two[0].end).count() as u64;
     let done = all.iter().filter(|sent| sent.done.is_some_and(|done| done <= run.position));
     let ends = plural(done.count() as u64, "completion");
     let sent = plural(all.len() as u64, "time");
-    if back == 0 {
-        return (format!("the device was asked {sent}, always further on; {ends}"), false);
-    }
-    (format!("the device was asked {sent}, {} of them back; {ends}", grouped(back)), true)
+    let (long, short) = if back == 0 {
+        ("always further on".to_owned(), "always on".to_owned())
+    } else {
+        (format!("{} of them back", grouped(back)), format!("{} back", grouped(back)))
+    };
+    let texts =
+        [format!("the device was asked {sent}, {long}; {ends}"), format!("{sent}, {short}; {ends}")];
+    (texts, back > 0)
 }
