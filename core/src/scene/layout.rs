@@ -253,7 +253,7 @@ impl<'a> Frame<'a> {
                 Lane::Marks => lanes::marks::draw(self, canvas, y),
                 Lane::Order => lanes::order::draw(self, canvas, y),
                 Lane::Returns => lanes::returns::draw(self, canvas, y),
-                Lane::History => lanes::history::draw(self, canvas, y),
+                Lane::History | Lane::Checks => lanes::history::draw(self, canvas, lane, y),
             };
             y += height + px(GAP);
         }

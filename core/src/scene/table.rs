@@ -88,7 +88,7 @@ fn lane_rows(lane: Lane, run: &Run) -> Vec<Row> {
         Lane::Marks => marks(run),
         Lane::Order => sent(run),
         Lane::Returns => read(run),
-        Lane::History => past(run),
+        Lane::History | Lane::Checks => past(run, lane),
     }
 }
 
@@ -134,15 +134,15 @@ fn read(run: &Run) -> Vec<Row> {
 }
 
 /// What was sent and what was checked.
-fn past(run: &Run) -> Vec<Row> {
-    let all = history::so_far_of(run).iter();
+fn past(run: &Run, lane: Lane) -> Vec<Row> {
+    let all = history::so_far_of(run, lane).iter();
     let one = |past: &super::course::Past| {
         let what = format!("bytes {} to {}", position(past.start), position(past.end));
         let state = history::says(past).into_iter().next().unwrap_or_default();
         let reader = past.reader.map(|at| format!(", when the reader was at {}", position(at)));
         row(what, state + &reader.unwrap_or_default())
     };
-    let ([words, _], _) = history::words_of(run);
+    let ([words, _], _) = history::words_of(run, lane);
     [row("in all".to_owned(), words)].into_iter().chain(all.map(one)).collect()
 }
 

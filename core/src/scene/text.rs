@@ -133,7 +133,10 @@ pub fn render_text(sides: &[Side<'_>], view: &View) -> String {
             Lane::Marks => page.lane(&runs, "marks", |run| text_course::marks(run, &grid)),
             Lane::Order => page.lane(&runs, "order", text_course::sent),
             Lane::Returns => page.lane(&runs, "read", |run| text_course::returns(run, &grid)),
-            Lane::History => page.lane(&runs, "history", |run| text_course::history(run, &grid)),
+            Lane::History | Lane::Checks => {
+                let name = if lane == Lane::Checks { "checks" } else { "history" };
+                page.lane(&runs, name, |run| text_course::history(run, lane, &grid));
+            }
         }
     }
     if view.caption {

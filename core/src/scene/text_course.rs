@@ -5,6 +5,7 @@ use super::course::{What, Writer};
 use super::lanes::{history as past, marks as used, order, returns as bytes};
 use super::layout::Run;
 use super::text::{Grid, fold};
+use super::view::Lane;
 use crate::units::SECTOR_SIZE;
 
 /// Most rows of a lane.
@@ -18,9 +19,9 @@ fn some<T>(all: &[T]) -> impl Iterator<Item = &T> {
 }
 
 /// A row a bio or check, the reader before it as `v`.
-pub(super) fn history(run: &Run, grid: &Grid) -> Vec<String> {
-    let all = past::so_far_of(run);
-    let mut rows: Vec<String> = fold(&past::words_of(run).0[0].replace(" \u{b7} ", ", "));
+pub(super) fn history(run: &Run, lane: Lane, grid: &Grid) -> Vec<String> {
+    let all = past::so_far_of(run, lane);
+    let mut rows: Vec<String> = fold(&past::words_of(run, lane).0[0]);
     for one in some(all) {
         let copied = one.copied(run.position);
         let letter = |at: u64, end: u64| {
@@ -44,7 +45,7 @@ pub(super) fn history(run: &Run, grid: &Grid) -> Vec<String> {
     if all.len() > MOST {
         rows.push(format!("one row in {}", all.len().div_ceil(MOST)));
     }
-    if all.iter().any(|one| matches!(one.what, What::Check { .. })) {
+    if lane == Lane::Checks {
         rows.push("W copied, Y checked in vain".to_owned());
     }
     rows

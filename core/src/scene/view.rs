@@ -33,13 +33,15 @@ pub enum Lane {
     Left,
     /// Who wrote the bytes that a read would return; of a whole run.
     Returns,
-    /// What was sent, and what was checked before copies, one row each; of a whole run.
+    /// What was sent, one row each; of a whole run.
     History,
+    /// Which user memory was checked before copies, one row each; of a whole run.
+    Checks,
 }
 
 impl Lane {
     /// Every lane, from top to bottom.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::File,
         Self::Cache,
         Self::Marks,
@@ -53,10 +55,11 @@ impl Lane {
         Self::Left,
         Self::Returns,
         Self::History,
+        Self::Checks,
     ];
     /// Lanes that tell of a whole run: where nobody asks for them they are not shown.
-    pub const OF_THE_RUN: [Self; 5] =
-        [Self::Marks, Self::Order, Self::Left, Self::Returns, Self::History];
+    pub const OF_THE_RUN: [Self; 6] =
+        [Self::Marks, Self::Order, Self::Left, Self::Returns, Self::History, Self::Checks];
     /// Lanes that are shown where nobody says which.
     pub fn usual() -> impl Iterator<Item = Self> {
         Self::ALL.into_iter().filter(|lane| !Self::OF_THE_RUN.contains(lane))
@@ -77,6 +80,7 @@ impl Lane {
             Self::Order => "Sent in order",
             Self::Returns => "read() returns",
             Self::History => "History",
+            Self::Checks => "Memory checks",
         }
     }
     /// The word in links and options.
@@ -95,6 +99,7 @@ impl Lane {
             Self::Order => "order",
             Self::Returns => "returns",
             Self::History => "history",
+            Self::Checks => "checks",
         }
     }
     /// Whether its rows are high enough for a large plate.
@@ -106,7 +111,8 @@ impl Lane {
             | Self::Marks
             | Self::Order
             | Self::Returns
-            | Self::History => true,
+            | Self::History
+            | Self::Checks => true,
             Self::File
             | Self::Mapping
             | Self::Bios
@@ -228,6 +234,7 @@ impl View {
             Lane::Marks => limits.courses.iter().any(|course| !course.marks.is_empty()),
             Lane::Order => limits.courses.iter().any(|course| !course.sent.is_empty()),
             Lane::History => limits.courses.iter().any(|course| !course.history.is_empty()),
+            Lane::Checks => limits.courses.iter().any(|course| !course.checks.is_empty()),
             Lane::File
             | Lane::Cache
             | Lane::Mapping

@@ -18,7 +18,7 @@ pub(in crate::scene) struct Past {
     pub(in crate::scene) at: usize,
     pub(in crate::scene) start: u64,
     pub(in crate::scene) end: u64,
-    /// Where the operation stood.
+    /// Where the reader was that readahead followed.
     pub(in crate::scene) reader: Option<u64>,
     pub(in crate::scene) what: What,
     op: Option<OpId>,
@@ -56,7 +56,7 @@ impl Past {
     }
 }
 
-pub(super) fn step(all: &mut Vec<Past>, seen: &Seen<'_>) {
+pub(super) fn step((bios, checks): (&mut Vec<Past>, &mut Vec<Past>), seen: &Seen<'_>) {
     let step = seen.recording.step(seen.at);
     #[allow(clippy::wildcard_enum_match_arm, reason = "no other step is shown")]
     match step.rule {
@@ -65,7 +65,7 @@ pub(super) fn step(all: &mut Vec<Past>, seen: &Seen<'_>) {
             if let Some((id, bio)) = found.filter(|(_, bio)| bio.head().file == seen.file) {
                 let past = sent(seen, step.op, (id, bio));
                 if let Some(past) = past {
-                    keep(all, past);
+                    keep(bios, past);
                 }
             }
         }
@@ -77,13 +77,12 @@ pub(super) fn step(all: &mut Vec<Past>, seen: &Seen<'_>) {
             let what = What::Check { touches: step.args[3], copied: start, copied_at: usize::MAX };
             let end = start.saturating_add(step.args[1]);
             let past = Past { at: seen.position(), start, end, reader: None, what, op: step.op };
-            keep(all, past);
+            keep(checks, past);
         }
         Rule::Copied => {
-            let mine =
-                |past: &&mut Past| past.op == step.op && matches!(past.what, What::Check { .. });
             // The check comes right before its copy, of this operation or of few others.
-            if let Some(past) = all.iter_mut().rev().take(64).find(mine)
+            let mine = |past: &&mut Past| past.op == step.op;
+            if let Some(past) = checks.iter_mut().rev().take(64).find(mine)
                 && let What::Check { copied, copied_at, .. } = &mut past.what
             {
                 *copied = step.args[0].saturating_add(step.args[2]).min(past.end);
@@ -121,10 +120,8 @@ fn sent(seen: &Seen<'_>, op: Option<OpId>, (id, bio): (u32, &BioRecord)) -> Opti
     }
     let reads = bio.head().op == BioOp::Read;
     let window = if reads { window(seen, (start, end)) } else { Window::default() };
-    let begins = || op.and_then(|op| position_of(seen.model, op, seen.file));
-    let reader = window.reader.or_else(begins).filter(|_| reads);
     let what = What::Bio { parts, cuts, orders: orders.unwrap_or((0, 0)), mark: window.mark };
-    Some(Past { at: seen.position(), start, end, reader, what, op })
+    Some(Past { at: seen.position(), start, end, reader: window.reader, what, op })
 }
 
 /// The readahead that led to a read.

@@ -26,8 +26,10 @@ const MOST: usize = 1 << 16;
 /// What happened in a run.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct Course {
-    /// What was sent, and what was checked before copies.
+    /// What was sent.
     pub(super) history: Vec<Past>,
+    /// What was checked before copies.
+    pub(super) checks: Vec<Past>,
     /// How folios got their marks of use.
     pub(super) marks: Vec<Mark>,
     /// What went to the device.
@@ -41,7 +43,7 @@ impl Course {
     /// Takes in a step of a recording; the model is the state after it.
     pub(super) fn step(&mut self, model: &Model, recording: &Recording, at: usize, file: FileId) {
         let seen = Seen { model, recording, at, file };
-        history::step(&mut self.history, &seen);
+        history::step((&mut self.history, &mut self.checks), &seen);
         marks::step(&mut self.marks, &seen);
         sent::step(&mut self.sent, &seen);
         returns::step(&mut self.bytes, &seen);

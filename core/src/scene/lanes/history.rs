@@ -1,10 +1,10 @@
-//! History: time on paper. One row a bio that was sent, or a check of user memory before a copy,
-//! downwards, over the bytes of the file; what was checked and not copied then is waste.
+//! History: time on paper. One row a bio that was sent, downwards, over the bytes of the file. And
+//! the same of checks of user memory before copies: what was checked and not copied then is waste.
 
 use super::bios::cargo;
 use crate::scene::canvas::{Canvas, id};
 use crate::scene::cells::Cargo;
-use crate::scene::course::{Past, What, so_far};
+use crate::scene::course::{Course, Past, What, so_far};
 use crate::scene::draw::{Anchor, Id, Mark, Pattern, Shape, Style};
 use crate::scene::fixed::{Fx, grouped, plural, px, size, whole};
 use crate::scene::layout::{Frame, Row, Run, band};
@@ -21,29 +21,35 @@ const WORDY: i32 = 12;
 /// Most lines between folios of a row.
 const CUTS: usize = 64;
 
-pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) -> Fx {
-    let full = frame.full(Lane::History);
-    let most = frame.limits.courses.iter().map(|course| shown(frame, &course.history).count());
+pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, lane: Lane, top: Fx) -> Fx {
+    let full = frame.full(lane);
+    let most = frame.limits.courses.iter().map(|course| shown(frame, of(course, lane)).count());
     let tall = if frame.compares() { TALL } else { TALLEST };
     let grid = Grid::new(most.max().unwrap_or(0), if full { tall } else { 16 });
     let words = if full { WORDS } else { 0 };
     let height = words + grid.height();
     let row = Row { height, gap: 8, center: words + (grid.height() / 2).min(20) };
     let agree = frame.runs.windows(2).all(|two| {
-        let [a, b] = [so_far_of(&two[0]), so_far_of(&two[1])];
+        let [a, b] = [so_far_of(&two[0], lane), so_far_of(&two[1], lane)];
         a.iter().map(look).eq(b.iter().map(look))
     });
-    frame.stack(canvas, Lane::History, top, &row, agree, |canvas, run, y| {
+    frame.stack(canvas, lane, top, &row, agree, |canvas, run, y| {
         let data = &frame.runs[run];
         if full && !frame.view.lanes.shows(Lane::Cache) && !agree {
             frame.run_name(canvas, run, y + px(row.center));
         }
-        rows(frame, canvas, run, y + px(words), &grid);
+        rows(frame, canvas, (run, lane), y + px(words), &grid);
         if full {
-            let (texts, vain) = words_of(data);
+            let (texts, vain) = words_of(data, lane);
             let style = if vain { Style::WasteWords } else { Style::Tick };
             let place = [(px(frame.x0), y + px(11), Anchor::Start)];
-            canvas.label(id(run, "histname", 0, 0), style, frame.edges(), &place, &texts.each_ref().map(String::as_str));
+            canvas.label(
+                id(run, "histname", key(lane, 0), 0),
+                style,
+                frame.edges(),
+                &place,
+                &texts.each_ref().map(String::as_str),
+            );
         }
     })
 }
@@ -54,8 +60,13 @@ fn look(past: &Past) -> (u64, u64, Option<u64>) {
 }
 
 /// What happened up to now.
-pub(in crate::scene) fn so_far_of(run: &Run) -> &[Past] {
-    so_far(&run.course.history, run.position, |past| past.at)
+pub(in crate::scene) fn so_far_of(run: &Run, lane: Lane) -> &[Past] {
+    so_far(of(&run.course, lane), run.position, |past| past.at)
+}
+
+/// What a lane is about.
+fn of(course: &Course, lane: Lane) -> &[Past] {
+    if lane == Lane::Checks { &course.checks } else { &course.history }
 }
 
 /// Those that touch what is shown.
@@ -65,6 +76,11 @@ fn shown<'a>(frame: &'a Frame<'_>, all: &'a [Past]) -> impl Iterator<Item = &'a 
         segments.into_iter().any(|segment| past.start < segment.end && segment.start < past.end)
     };
     all.iter().filter(inside)
+}
+
+/// The number of a row among those of both lanes.
+const fn key(lane: Lane, nth: usize) -> u64 {
+    (nth as u64) << 1 | matches!(lane, Lane::Checks) as u64
 }
 
 /// How high rows are, and how many share one.
@@ -86,9 +102,9 @@ impl Grid {
     }
 }
 
-fn rows(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, top: Fx, grid: &Grid) {
+fn rows(frame: &Frame<'_>, canvas: &mut Canvas, (run, lane): (usize, Lane), top: Fx, grid: &Grid) {
     let data = &frame.runs[run];
-    let all: Vec<&Past> = shown(frame, so_far_of(data)).collect();
+    let all: Vec<&Past> = shown(frame, so_far_of(data, lane)).collect();
     let gap = match grid.pitch {
         8.. => 3,
         4..8 => 1,
@@ -108,7 +124,7 @@ fn rows(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, top: Fx, grid: &Grid
             let (left, right) = ends(frame, past);
             let (top, bottom) = row(nth);
             let out = band(left - px(2), right + px(2), top - px(2), bottom + px(2));
-            canvas.fill(id(run, "histchg", nth as u64, 0), Style::Changed, out);
+            canvas.fill(id(run, "histchg", key(lane, nth), 0), Style::Changed, out);
         }
     }
     if low {
@@ -123,7 +139,7 @@ fn rows(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, top: Fx, grid: &Grid
         let y = row(nth).1 - px(1);
         let places = [(right + px(8), y, Anchor::Start), (left - px(8), y, Anchor::End)];
         canvas.label(
-            id(run, "histsays", nth as u64, 0),
+            id(run, "histsays", key(lane, nth), 0),
             Style::Stage,
             frame.edges(),
             &places,
@@ -196,12 +212,13 @@ fn one(
 ) {
     let data = &frame.runs[run];
     let mut shape = 0;
+    let part = if matches!(past.what, What::Check { .. }) { "check" } else { "hist" };
     let mut bar = |canvas: &mut Canvas, start: u64, end: u64, what: Cargo| {
         for piece in frame.file.pieces(start, end) {
             let area = band(piece.x0, piece.x1.max(piece.x0 + px(3)), top, bottom);
             canvas.reserve(area);
             let n = nth as u64 * 256 + k.min(255) as u64;
-            cargo(canvas, id(run, "hist", n, shape), what, area);
+            cargo(canvas, id(run, part, n, shape), what, area);
             shape += 1;
         }
     };
@@ -259,8 +276,8 @@ pub(in crate::scene) fn says(past: &Past) -> Vec<String> {
 }
 
 /// The lane in words, at length and in short, and whether they tell of waste.
-pub(in crate::scene) fn words_of(run: &Run) -> ([String; 2], bool) {
-    let all = so_far_of(run);
+pub(in crate::scene) fn words_of(run: &Run, lane: Lane) -> ([String; 2], bool) {
+    let all = so_far_of(run, lane);
     let (mut touches, mut pages, mut bios, mut bytes) = (0u64, 0u64, 0u64, 0u64);
     for past in all {
         match &past.what {
@@ -274,14 +291,11 @@ pub(in crate::scene) fn words_of(run: &Run) -> ([String; 2], bool) {
             }
         }
     }
-    let (mut said, mut short) = (Vec::new(), plural(bios, "bio"));
-    if touches > 0 {
-        let copied = plural(pages, "page");
-        said.push(format!("{} touches of user memory for {copied} copied", grouped(touches)));
-        short = format!("{} touches, {copied}", grouped(touches));
+    if lane == Lane::Checks {
+        let (touched, copied) = (grouped(touches), plural(pages, "page"));
+        let long = format!("{touched} touches of user memory for {copied} copied");
+        return ([long, format!("{touched} touches, {copied}")], touches > pages);
     }
-    if bios > 0 || touches == 0 {
-        said.push(format!("{}, {}", plural(bios, "bio"), size(bytes)));
-    }
-    ([said.join(" \u{b7} "), short], touches > pages)
+    let sent = plural(bios, "bio");
+    ([format!("{sent}, {}", size(bytes)), sent], false)
 }

@@ -36,7 +36,13 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
             let (texts, vain) = words_of(data);
             let style = if vain { Style::WasteWords } else { Style::Tick };
             let place = [(px(frame.x0), y + px(11), Anchor::Start)];
-            canvas.label(id(run, "markname", 0, 0), style, frame.edges(), &place, &texts.each_ref().map(String::as_str));
+            canvas.label(
+                id(run, "markname", 0, 0),
+                style,
+                frame.edges(),
+                &place,
+                &texts.each_ref().map(String::as_str),
+            );
             let place = [(px(frame.x1), y + px(11), Anchor::End)];
             let texts = ["above the line: before others can see the page; below: after"];
             canvas.label(id(run, "markhelp", 0, 0), Style::Tick, frame.edges(), &place, &texts);
@@ -130,7 +136,10 @@ pub(in crate::scene) fn words_of(run: &Run) -> ([String; 2], bool) {
     let mut texts = [format!("{}, {}", words.0, words.1), format!("{atomic} atomic")];
     if vain > 0 {
         let vain = grouped(vain as u64);
-        texts = [format!("{}, {vain} of them avoidable", texts[0]), format!("{}, {vain} avoidable", texts[1])];
+        texts = [
+            format!("{}, {vain} of them avoidable", texts[0]),
+            format!("{}, {vain} avoidable", texts[1]),
+        ];
     }
     (texts, vain > 0)
 }

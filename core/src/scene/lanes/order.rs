@@ -48,7 +48,13 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
             let (texts, back) = words_of(data);
             let style = if back { Style::WasteWords } else { Style::Tick };
             let place = [(px(frame.x0), y + px(11), Anchor::Start)];
-            canvas.label(id(run, "ordname", 0, 0), style, frame.edges(), &place, &texts.each_ref().map(String::as_str));
+            canvas.label(
+                id(run, "ordname", 0, 0),
+                style,
+                frame.edges(),
+                &place,
+                &texts.each_ref().map(String::as_str),
+            );
         }
     })
 }
@@ -157,7 +163,9 @@ pub(in crate::scene) fn words_of(run: &Run) -> ([String; 2], bool) {
     } else {
         (format!("{} of them back", grouped(back)), format!("{} back", grouped(back)))
     };
-    let texts =
-        [format!("the device was asked {sent}, {long}; {ends}"), format!("{sent}, {short}; {ends}")];
+    let texts = [
+        format!("the device was asked {sent}, {long}; {ends}"),
+        format!("{sent}, {short}; {ends}"),
+    ];
     (texts, back > 0)
 }
