@@ -15,8 +15,6 @@ use folioscope_core::units::{FileId, FileRange};
 pub(crate) const SPEEDS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 /// Above this speed only the ends of operations are drawn, so that nothing flashes.
 const FLASH: u32 = 8;
-/// Below this width a stage shows one folio where that is possible.
-const NARROW: u32 = 560;
 
 const FIVE: [Lane; 5] = [Lane::File, Lane::Cache, Lane::Mapping, Lane::Bios, Lane::Device];
 
@@ -73,7 +71,7 @@ impl State {
     /// The runs of a file, where their first write goes to the device.
     pub(crate) fn file(name: String, mut session: Session) -> Self {
         session.go(session.first_write());
-        let lanes = Lane::ALL.to_vec();
+        let lanes = Lane::usual().collect();
         Self::new(session, Open::File { name }, lanes, true)
     }
     fn new(session: Session, open: Open, lanes: Vec<Lane>, all: bool) -> Self {
@@ -113,9 +111,9 @@ impl State {
         matches!(self.open, Open::Lesson { answer: None, .. })
     }
     /// The part of the file that is in view.
-    pub(crate) fn range(&self, width: u32) -> Option<FileRange> {
+    pub(crate) fn range(&self) -> Option<FileRange> {
         match &self.open {
-            Open::Lesson { lesson, .. } if !self.whole || width < NARROW => lesson.told.focus,
+            Open::Lesson { lesson, .. } if !self.whole => lesson.told.focus,
             Open::Lesson { .. } | Open::File { .. } => None,
         }
     }
@@ -124,7 +122,7 @@ impl State {
         Look {
             width,
             lanes: self.lanes.clone(),
-            range: self.range(width),
+            range: self.range(),
             file: FileId::new(self.file),
             only: self.compare.only,
             covered: self.asks(),
@@ -225,7 +223,7 @@ mod tests {
             assert!(state.said.len() > 20);
         }
         assert_eq!(state.session.at(), state.session.way().last());
-        assert!(state.range(1440).is_none() && state.range(390).is_some());
+        assert!(state.range().is_none());
     }
 
     #[test]

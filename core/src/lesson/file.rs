@@ -6,6 +6,9 @@
 //! title = "Sub-page dirty tracking"
 //! point = "Write only what changed: {A.total.write_bios / B.total.write_bios} less."
 //! scenario = "sub-page-dirty-tracking"
+//! # The part of the file that stops show; the first dirty folio where the question stands if
+//! # it is left out.
+//! focus = { at = 0, len = "64k" }
 //!
 //! [question]
 //! ask = "The app changed {A.now.app_bytes_written}. How much goes to the disk?"
@@ -26,10 +29,12 @@
 
 use super::{Answer, Lesson, MAX_STOPS, Question, Spot, Stop, Words};
 use crate::scenario::fields::{
-    Fields, Problem, ScenarioError, Span, boolean, integer, locate, number, parse, string,
+    Fields, Problem, ScenarioError, Span, boolean, integer, locate, number, parse, size, string,
 };
+use crate::scenario::file::size as size_of;
 use crate::scene::view::Lane;
 use crate::search::Query;
+use crate::units::{FileRange, Pos};
 use toml::Spanned;
 use toml::de::DeTable;
 
@@ -45,7 +50,7 @@ pub fn parse_lesson(name: &str, text: &str) -> Result<Lesson, ScenarioError> {
 
 fn read(text: &str) -> Result<Lesson, Problem> {
     let root = parse(text)?;
-    let known = ["version", "number", "title", "point", "scenario", "question", "stop"];
+    let known = ["version", "number", "title", "point", "scenario", "focus", "question", "stop"];
     let fields = Fields::new(root.span(), root.get_ref(), &known)?;
     let version = fields.need("version", integer)?;
     if *version.get_ref() != VERSION {
@@ -55,6 +60,7 @@ fn read(text: &str) -> Result<Lesson, Problem> {
     }
     let (span, table) = fields.table("question")?.ok_or_else(|| fields.missing("question"))?;
     let question = question_of(span, table)?;
+    let focus = fields.table("focus")?.map(|(span, table)| focus_of(span, table)).transpose()?;
     let stops: Vec<_> = fields.list("stop", stop_of)?;
     if !(2..=MAX_STOPS).contains(&stops.len()) {
         let message = format!("{} stops: expected 2 to {MAX_STOPS}", stops.len());
@@ -65,9 +71,19 @@ fn read(text: &str) -> Result<Lesson, Problem> {
         title: fields.need("title", string)?.into_inner(),
         point: words(&fields.need("point", string)?)?,
         scenario: fields.need("scenario", string)?.into_inner(),
+        focus,
         question,
         stops: stops.into_iter().map(Spanned::into_inner).collect(),
     })
+}
+
+/// A part of a file.
+fn focus_of(span: Span, table: &DeTable<'_>) -> Result<FileRange, Problem> {
+    let fields = Fields::new(span.clone(), table, &["at", "len"])?;
+    let bytes = |name: &str| size_of(&fields.need(name, size)?);
+    let (at, len) = (bytes("at")?, bytes("len")?);
+    let range = FileRange::new(Pos::ZERO + at, len).filter(|range| !range.is_empty());
+    range.ok_or_else(|| (span, "focus is empty or ends beyond all files".to_owned()))
 }
 
 fn question_of(span: Span, table: &DeTable<'_>) -> Result<Question, Problem> {

@@ -15,6 +15,7 @@ pub use told::{MAX_RUNS, Told, ToldAnswer, ToldStop};
 pub use words::{Moment, Words};
 
 use crate::scene::view::Lane;
+use crate::units::FileRange;
 
 /// Most stops of a lesson.
 pub const MAX_STOPS: usize = 12;
@@ -30,6 +31,8 @@ pub struct Lesson {
     pub point: Words,
     /// The name of its scenario.
     pub scenario: String,
+    /// The part of the file that its stops show; none = the folio that the question is about.
+    pub focus: Option<FileRange>,
     /// What there is to predict.
     pub question: Question,
     /// The stops, the question's own first.

@@ -31,7 +31,7 @@ pub struct Told {
     pub answers: Vec<ToldAnswer>,
     /// The stops, the question's own first.
     pub stops: Vec<ToldStop>,
-    /// The folio that the question is about, in bytes of the file.
+    /// The part of the file that the question is about, in bytes.
     pub focus: Option<FileRange>,
 }
 
@@ -120,7 +120,7 @@ impl Lesson {
                     whole: stop.whole,
                 })
                 .collect(),
-            focus: dirty_folio(&asked[0].model),
+            focus: self.focus.or_else(|| dirty_folio(&asked[0].model)),
         })
     }
 }

@@ -7,6 +7,7 @@
 //! {A.size} {A.disk_size}            of the first file, in bytes
 //! {A.writing} {A.reading}          bytes of the bios that there are now
 //! {A.bios} {A.requests}            how many
+//! {A.newest}                       bytes of the bio that was made last, of those that there are
 //! {A.writing / B.writing}          how many times as much
 //! ```
 //!
@@ -58,6 +59,7 @@ enum What {
     Reading,
     Bios,
     Requests,
+    Newest,
     Size,
     DiskSize,
 }
@@ -118,8 +120,8 @@ impl Value {
         let unknown = || {
             format!(
                 "`{text}` is no value: expected the letter of a run and `total`, `now` or `op` with \
-                 the name of a counter, or `writing`, `reading`, `bios`, `requests`, `size`, \
-                 `disk_size`, such as `A.now.write_bios`"
+                 the name of a counter, or `writing`, `reading`, `bios`, `requests`, `newest`, \
+                 `size`, `disk_size`, such as `A.now.write_bios`"
             )
         };
         let (run, what) = text.split_once('.').ok_or_else(unknown)?;
@@ -136,6 +138,7 @@ impl Value {
             None if what == "reading" => What::Reading,
             None if what == "bios" => What::Bios,
             None if what == "requests" => What::Requests,
+            None if what == "newest" => What::Newest,
             None if what == "size" => What::Size,
             None if what == "disk_size" => What::DiskSize,
             _ => return Err(unknown()),
@@ -148,7 +151,7 @@ impl Value {
             What::Total(counter) | What::Now(counter) | What::Op(counter) => {
                 counter.name().contains("bytes")
             }
-            What::Writing | What::Reading => true,
+            What::Writing | What::Reading | What::Newest => true,
             What::Bios | What::Requests => false,
             What::Size | What::DiskSize => return plural(number, "byte"),
         };
@@ -171,6 +174,7 @@ impl What {
             Self::Reading => bytes(BioOp::Read),
             Self::Bios => model.bios().count() as u64,
             Self::Requests => model.requests().count() as u64,
+            Self::Newest => model.bios().last().map_or(0, |(_, bio)| bio.len().get()),
             Self::Size => model.file(FileId::new(0)).map_or(0, |file| file.size().get()),
             Self::DiskSize => model.file(FileId::new(0)).map_or(0, |file| file.disk_size().get()),
         }

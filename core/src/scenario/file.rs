@@ -379,7 +379,7 @@ fn find_file(files: &[StartFile], entry: &Spanned<RawOp>) -> Result<FileId, Prob
     Ok(FileId::new(at as u32))
 }
 
-pub(super) fn size(raw: &Spanned<RawSize>) -> Result<Bytes, Problem> {
+pub(crate) fn size(raw: &Spanned<RawSize>) -> Result<Bytes, Problem> {
     let parsed = match raw.get_ref() {
         RawSize::Number(n) => u64::try_from(*n).map(Bytes::new).map_err(|_| {
             format!("{n} is negative: expected a size such as 4096, \"64k\" or \"2 MiB\"")

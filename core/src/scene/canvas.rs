@@ -33,6 +33,12 @@ pub(super) fn text_area(x: Fx, y: Fx, anchor: Anchor, text: &str, size: i32) -> 
     Area::new(x0, y - px(size) * 4 / 5, x0 + width, y + px(size) / 5)
 }
 
+/// A label that is to stand somewhere: places and texts, the best first.
+pub(super) struct Wanted {
+    pub(super) places: [(Fx, Fx, Anchor); 2],
+    pub(super) texts: Vec<String>,
+}
+
 /// Marks in the making.
 #[derive(Default)]
 pub(super) struct Canvas {
@@ -103,6 +109,29 @@ impl Canvas {
             }
         }
         false
+    }
+    /// The highest place in every list of texts at which all of these labels fit at once; none
+    /// where there is no such place.
+    pub(super) fn level(&self, style: Style, edges: (Fx, Fx), labels: &[Wanted]) -> Option<usize> {
+        let levels = labels.iter().map(|label| label.texts.len()).max()?;
+        (0..levels).find(|level| {
+            let mut more: Vec<Area> = Vec::new();
+            labels.iter().all(|label| {
+                let Some(text) = label.texts.get(*level).or(label.texts.last()) else {
+                    return true;
+                };
+                let mut areas = label
+                    .places
+                    .iter()
+                    .map(|(x, y, anchor)| text_area(*x, *y, *anchor, text, style.size()));
+                let free = areas.find(|area| {
+                    let inside = edges.0 <= area.x0 && area.x1 <= edges.1;
+                    inside && !self.taken.iter().chain(&more).any(|other| other.meets(*area))
+                });
+                more.extend(free);
+                free.is_some()
+            })
+        })
     }
     /// Keeps later labels off an area.
     pub(super) fn reserve(&mut self, area: Area) {

@@ -7,13 +7,23 @@ use super::cells::Cell;
 use super::draw::{Anchor, Mark, Style};
 use super::fixed::{Fx, HALF, plural, position, px, size, text_width, times};
 use super::lanes::cache::paint;
+use super::lanes::{left, returns};
 use super::layout::{Figures, Frame, band};
+use super::view::Lane;
 use crate::behaviour::{Behaviours, Profile};
 use crate::trace::header::{Header, Source};
 
 /// The states on screen, the most notable first.
 pub(super) fn legend(frame: &Frame<'_>) -> Vec<Cell> {
-    let shown = |cell: &Cell| frame.runs.iter().any(|run| run.now.cache.count(*cell) > 0);
+    let lane = |lane| frame.view.lanes.shows(lane);
+    let zeros = frame.runs.iter().any(|run| {
+        (lane(Lane::Left) && left::has_zeros(run))
+            || (lane(Lane::Returns) && returns::has_zeros(run, &frame.limits.spans))
+    });
+    let shown = |cell: &Cell| {
+        frame.runs.iter().any(|run| run.now.cache.count(*cell) > 0)
+            || (zeros && *cell == Cell::Zeroed)
+    };
     Cell::ALL.into_iter().rev().filter(shown).collect()
 }
 

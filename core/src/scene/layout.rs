@@ -4,6 +4,7 @@
 
 use super::axis::Axis;
 use super::canvas::{Area, Canvas, id, shorten, wrap};
+use super::course::Course;
 use super::draw::{Anchor, Shape, Style};
 use super::fixed::{Fx, HALF, px, whole};
 use super::limits::Limits;
@@ -13,8 +14,9 @@ use super::view::{Lane, LaneMode, View};
 use super::{Side, lanes};
 use crate::counters::Counter;
 use crate::trace::model::Model;
-use crate::trace::survey::{FileFate, Survey};
+use crate::trace::survey::FileFate;
 use crate::trace::timeline::Timeline;
+use std::sync::Arc;
 
 /// Between two lanes.
 const GAP: i32 = 10;
@@ -34,6 +36,12 @@ pub(super) struct Run {
     pub(super) before: Option<Snapshot>,
     /// What would be left of the file, if that is asked for.
     pub(super) left: Option<FileFate>,
+    /// What happened in its whole course.
+    pub(super) course: Arc<Course>,
+    /// How many of its steps were taken.
+    pub(super) position: usize,
+    /// Bytes of a page.
+    pub(super) page: u64,
 }
 
 impl Run {
@@ -41,6 +49,7 @@ impl Run {
         let timeline = side.timeline;
         let now = Snapshot::of(timeline.model(), timeline.current(), view.file, &limits.spans);
         let before = before(timeline);
+        let course = limits.courses.get(nth).cloned().unwrap_or_default();
         let array = |model: &Model| ArrayView::of(model, limits, nth);
         Self {
             label: side.label.to_owned(),
@@ -49,7 +58,10 @@ impl Run {
             array: array(timeline.model()),
             array_before: before.as_ref().and_then(array),
             before: before.map(|model| Snapshot::of(&model, None, view.file, &limits.spans)),
-            left: view.lanes.shows(Lane::Left).then(|| left(timeline, view)).flatten(),
+            left: view.lanes.shows(Lane::Left).then(|| course.left(timeline, view.file)).flatten(),
+            position: timeline.position(),
+            page: timeline.header().geometry.page_size().get(),
+            course,
         }
     }
     /// Every run, in its order.
@@ -66,13 +78,6 @@ fn before(timeline: &Timeline) -> Option<Model> {
         model.apply(&delta.inverse()).ok()?;
     }
     Some(model)
-}
-
-/// What a remount would find of the file; none before it is opened.
-fn left(timeline: &Timeline, view: &View) -> Option<FileFate> {
-    let mut survey = Survey::new(timeline.header().geometry);
-    survey.seek(timeline.recording(), timeline.position()).ok()?;
-    survey.file(view.file)
 }
 
 /// What the run did so far, in numbers.
@@ -194,7 +199,7 @@ impl<'a> Frame<'a> {
     }
     fn plate(&self, canvas: &mut Canvas, lane: Lane, run: usize, center: Fx) {
         let style = if run == 0 { Style::PlateA } else { Style::PlateB };
-        let small = !self.full(lane) || !matches!(lane, Lane::Cache | Lane::Tally | Lane::Left);
+        let small = !self.full(lane) || !lane.is_high();
         let half = px(if small { 8 } else { 11 });
         let x = px(self.x0 - 9) - half;
         let shape = Shape::Rect {
@@ -245,6 +250,10 @@ impl<'a> Frame<'a> {
                 Lane::Members => lanes::members::draw(self, canvas, y),
                 Lane::Tally => lanes::tally::draw(self, canvas, y),
                 Lane::Left => lanes::left::draw(self, canvas, y),
+                Lane::Marks => lanes::marks::draw(self, canvas, y),
+                Lane::Order => lanes::order::draw(self, canvas, y),
+                Lane::Returns => lanes::returns::draw(self, canvas, y),
+                Lane::History | Lane::Checks => lanes::history::draw(self, canvas, lane, y),
             };
             y += height + px(GAP);
         }
@@ -253,7 +262,7 @@ impl<'a> Frame<'a> {
     fn name(&self, canvas: &mut Canvas, lane: Lane, y: Fx) {
         let at = (px(self.margin), y);
         // The plates of high rows stand below the name.
-        let high = self.full(lane) && matches!(lane, Lane::Cache | Lane::Tally | Lane::Left);
+        let high = self.full(lane) && lane.is_high();
         let plate = if self.compares() && !high { 19 } else { 0 };
         let room = px(self.x0 - 9 - plate - self.margin);
         let style = Style::LaneName;

@@ -4,6 +4,7 @@
 
 use super::Side;
 use super::axis::Span;
+use super::course::Course;
 use super::members::whole_stripes;
 use super::snapshot::{BioView, bios, extents, requests};
 use crate::ordered::OrderedMap;
@@ -12,6 +13,7 @@ use crate::trace::model::{BioRecord, Model, Place};
 use crate::trace::timeline::Timeline;
 use crate::units::{FileId, FileRange, MAX_POS};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Most rows of bios that a lane holds.
 pub(super) const MAX_BIO_ROWS: usize = 3;
@@ -42,6 +44,8 @@ pub struct Limits {
     pub(super) tally: u32,
     /// Every run has the same extents from its start to its end.
     pub(super) mapping_fixed: bool,
+    /// By run, what happened in its course.
+    pub(super) courses: Vec<Arc<Course>>,
 }
 
 #[derive(Default)]
@@ -59,6 +63,7 @@ struct Seen {
     stripes: BTreeSet<u64>,
     members: usize,
     whole: Vec<u64>,
+    course: Course,
 }
 
 impl Seen {
@@ -71,7 +76,7 @@ impl Seen {
 impl Limits {
     /// What these runs need, for this file and this range (none = all that they touch).
     pub fn of(sides: &[Side<'_>], file: FileId, range: Option<FileRange>) -> Self {
-        let seen: Vec<Seen> = sides.iter().map(|side| replay(side.timeline, file)).collect();
+        let mut seen: Vec<Seen> = sides.iter().map(|side| replay(side.timeline, file)).collect();
         let geometries = || sides.iter().map(|side| side.timeline.header().geometry);
         let grain =
             geometries().map(|g| g.page_size().get().max(g.block_size().get())).max().unwrap_or(1);
@@ -99,6 +104,10 @@ impl Limits {
             bio_rows: seen.iter().map(|seen| seen.bio_rows).max().unwrap_or(1).max(1),
             tally: seen.iter().map(|seen| seen.tally).max().unwrap_or(1).max(1),
             mapping_fixed: same && seen.iter().all(|seen| !seen.extents_move),
+            courses: seen
+                .iter_mut()
+                .map(|seen| Arc::new(core::mem::take(&mut seen.course)))
+                .collect(),
         }
     }
 }
@@ -197,6 +206,7 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                 | DeltaKind::ZonePointer => {}
             }
         }
+        seen.course.step(&model, recording, at, file);
         if mapped {
             let placed = extents(&model, file)
                 .into_iter()
@@ -218,6 +228,7 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
             seen.bio_rows = seen.bio_rows.max(rows.min(MAX_BIO_ROWS));
         }
     }
+    seen.course.finish();
     let array = model.array();
     if let Some(shape) = array.shape() {
         seen.members = usize::from(shape.members);

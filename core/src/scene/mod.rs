@@ -9,6 +9,7 @@ mod canvas;
 mod caption;
 pub mod cells;
 pub mod chart;
+mod course;
 pub mod draw;
 pub mod fixed;
 mod lanes;
@@ -20,6 +21,7 @@ mod snapshot;
 pub mod svg;
 pub mod table;
 pub mod text;
+mod text_course;
 pub mod tokens;
 pub mod view;
 

@@ -333,7 +333,7 @@ fn shared(file: &FileState, block: u64) -> impl Iterator<Item = (u64, u64)> {
 }
 
 /// A bio of this file; its pieces name whole stretches of one cargo.
-fn bio_view(model: &Model, file: FileId, id: u32, bio: &BioRecord) -> Option<BioView> {
+pub(super) fn bio_view(model: &Model, file: FileId, id: u32, bio: &BioRecord) -> Option<BioView> {
     if bio.head().file != file {
         return None;
     }

@@ -8,6 +8,7 @@ use super::cells::Cell;
 use super::fixed::{grouped, plural, position, size};
 use super::lanes::bios::words;
 use super::lanes::left::{block, stretches};
+use super::lanes::{history, marks as use_marks, order, returns};
 use super::layout::Run;
 use super::members::{ArrayView, state_words};
 use super::snapshot::{Snapshot, USES};
@@ -84,7 +85,65 @@ fn lane_rows(lane: Lane, run: &Run) -> Vec<Row> {
         Lane::Members => run.array.as_ref().map_or_else(Vec::new, members),
         Lane::Tally => tally(now),
         Lane::Left => left(run),
+        Lane::Marks => marks(run),
+        Lane::Order => sent(run),
+        Lane::Returns => read(run),
+        Lane::History | Lane::Checks => past(run, lane),
     }
+}
+
+/// How folios got their marks; neighbours alike as one.
+fn marks(run: &Run) -> Vec<Row> {
+    let (block, page) = (block(run), run.page);
+    let mut found: Vec<(u64, u64, use_marks::Column)> = Vec::new();
+    for (start, column) in use_marks::folios(use_marks::so_far_of(run)) {
+        match found.last_mut() {
+            Some(last) if last.1 == start && last.2 == column => last.1 = start + page,
+            Some(_) | None => found.push((start, start.saturating_add(page), column)),
+        }
+    }
+    let one = |(start, end, column): (u64, u64, use_marks::Column)| {
+        let what = blocks(start / block, end.div_ceil(block).max(1) - 1);
+        row(format!("folios of {what}, each"), use_marks::says(&column))
+    };
+    found.into_iter().map(one).collect()
+}
+
+/// What went to the device.
+fn sent(run: &Run) -> Vec<Row> {
+    let all = order::so_far_of(run).iter().enumerate();
+    let one = |(nth, sent): (usize, &super::course::Sent)| {
+        let what = format!("from sector {}", grouped(sent.start / SECTOR_SIZE));
+        row(what, order::says(nth, sent).into_iter().next().unwrap_or_default())
+    };
+    all.map(one).collect()
+}
+
+/// What a read would return.
+fn read(run: &Run) -> Vec<Row> {
+    let spans = run.now.cache.spans.iter().map(|span| {
+        let (first, count) = (span.first, span.cells.len() as u64);
+        (first * block(run), (first + count) * block(run))
+    });
+    let all = spans.flat_map(|span| returns::stretches(run, span));
+    all.map(|stretch| {
+        let (what, state) = returns::says(&stretch);
+        row(what, state)
+    })
+    .collect()
+}
+
+/// What was sent and what was checked.
+fn past(run: &Run, lane: Lane) -> Vec<Row> {
+    let all = history::so_far_of(run, lane).iter();
+    let one = |past: &super::course::Past| {
+        let what = format!("bytes {} to {}", position(past.start), position(past.end));
+        let state = history::says(past).into_iter().next().unwrap_or_default();
+        let reader = past.reader.map(|at| format!(", when the reader was at {}", position(at)));
+        row(what, state + &reader.unwrap_or_default())
+    };
+    let ([words, _], _) = history::words_of(run, lane);
+    [row("in all".to_owned(), words)].into_iter().chain(all.map(one)).collect()
 }
 
 /// What a remount would find.

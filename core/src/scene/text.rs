@@ -15,6 +15,7 @@ use super::layout::Run;
 use super::limits::Limits;
 use super::members::{StripeView, state_words};
 use super::snapshot::{CacheView, FolioView, RequestView, Snapshot, USES};
+use super::text_course;
 use super::view::{Lane, View};
 use crate::block::bio::BioState;
 use crate::trace::array::MemberState;
@@ -31,12 +32,12 @@ const ROOM: usize = COLUMNS - GUTTER;
 const MAX_BIOS: usize = 3;
 
 /// Where the blocks stand in a row of letters.
-struct Grid {
+pub(super) struct Grid {
     /// Bytes behind one letter.
     unit: u64,
     /// A bar stands before each multiple of it.
     group: u64,
-    spans: Vec<Span>,
+    pub(super) spans: Vec<Span>,
 }
 
 impl Grid {
@@ -57,7 +58,7 @@ impl Grid {
     }
     /// A row: a letter for each stretch of bytes, with bars between groups and `//` where bytes are
     /// left out.
-    fn row(&self, letter: impl Fn(u64, u64) -> char) -> String {
+    pub(super) fn row(&self, letter: impl Fn(u64, u64) -> char) -> String {
         let mut out = String::new();
         for (n, (start, end)) in self.spans.iter().enumerate() {
             if n > 0 {
@@ -129,6 +130,13 @@ pub fn render_text(sides: &[Side<'_>], view: &View) -> String {
                 page.lane(&runs, "times", |run| vec![grid.row(|at, end| tally(run, at, end))]);
             }
             Lane::Left => page.lane(&runs, "left", |run| vec![left_words(run)]),
+            Lane::Marks => page.lane(&runs, "marks", |run| text_course::marks(run, &grid)),
+            Lane::Order => page.lane(&runs, "order", text_course::sent),
+            Lane::Returns => page.lane(&runs, "read", |run| text_course::returns(run, &grid)),
+            Lane::History | Lane::Checks => {
+                let name = if lane == Lane::Checks { "checks" } else { "history" };
+                page.lane(&runs, name, |run| text_course::history(run, lane, &grid));
+            }
         }
     }
     if view.caption {
@@ -354,7 +362,7 @@ fn members(run: &Run) -> Vec<String> {
 }
 
 /// Lines that have room beside the gutter.
-fn fold(text: &str) -> Vec<String> {
+pub(super) fn fold(text: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
         match lines.last_mut() {

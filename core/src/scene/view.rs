@@ -12,6 +12,9 @@ pub enum Lane {
     File,
     /// Folios and their blocks.
     Cache,
+    /// How each folio got its marks of use: before or after anybody could see it; shown only where
+    /// it is asked for, as are the other lanes of a whole run.
+    Marks,
     /// What stands behind the file.
     Mapping,
     /// I/O being built or in flight.
@@ -20,27 +23,47 @@ pub enum Lane {
     Requests,
     /// The sector axis.
     Device,
+    /// What went to the device, in its order; of a whole run.
+    Order,
     /// The disks of an array, stripe by stripe; shown only where there is one.
     Members,
     /// How often each block was written.
     Tally,
     /// What a remount would find if the power went now; shown only where it is asked for.
     Left,
+    /// Who wrote the bytes that a read would return; of a whole run.
+    Returns,
+    /// What was sent, one row each; of a whole run.
+    History,
+    /// Which user memory was checked before copies, one row each; of a whole run.
+    Checks,
 }
 
 impl Lane {
     /// Every lane, from top to bottom.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 14] = [
         Self::File,
         Self::Cache,
+        Self::Marks,
         Self::Mapping,
         Self::Bios,
         Self::Requests,
         Self::Device,
+        Self::Order,
         Self::Members,
         Self::Tally,
         Self::Left,
+        Self::Returns,
+        Self::History,
+        Self::Checks,
     ];
+    /// Lanes that tell of a whole run: where nobody asks for them they are not shown.
+    pub const OF_THE_RUN: [Self; 6] =
+        [Self::Marks, Self::Order, Self::Left, Self::Returns, Self::History, Self::Checks];
+    /// Lanes that are shown where nobody says which.
+    pub fn usual() -> impl Iterator<Item = Self> {
+        Self::ALL.into_iter().filter(|lane| !Self::OF_THE_RUN.contains(lane))
+    }
     /// The name beside the lane.
     pub const fn name(self) -> &'static str {
         match self {
@@ -53,6 +76,11 @@ impl Lane {
             Self::Members => "Members",
             Self::Tally => "Times written",
             Self::Left => "After remount",
+            Self::Marks => "Marks of use",
+            Self::Order => "Sent in order",
+            Self::Returns => "read() returns",
+            Self::History => "History",
+            Self::Checks => "Memory checks",
         }
     }
     /// The word in links and options.
@@ -67,6 +95,30 @@ impl Lane {
             Self::Members => "members",
             Self::Tally => "times",
             Self::Left => "left",
+            Self::Marks => "marks",
+            Self::Order => "order",
+            Self::Returns => "returns",
+            Self::History => "history",
+            Self::Checks => "checks",
+        }
+    }
+    /// Whether its rows are high enough for a large plate.
+    pub(super) const fn is_high(self) -> bool {
+        match self {
+            Self::Cache
+            | Self::Tally
+            | Self::Left
+            | Self::Marks
+            | Self::Order
+            | Self::Returns
+            | Self::History
+            | Self::Checks => true,
+            Self::File
+            | Self::Mapping
+            | Self::Bios
+            | Self::Requests
+            | Self::Device
+            | Self::Members => false,
         }
     }
     /// The lane with this word.
@@ -92,9 +144,9 @@ pub enum LaneMode {
 pub struct Lanes([LaneMode; Lane::ALL.len()]);
 
 impl Default for Lanes {
-    /// Every lane that needs no replay of the run.
+    /// The usual ones.
     fn default() -> Self {
-        Self([LaneMode::Full; Lane::ALL.len()]).with(Lane::Left, LaneMode::Hidden)
+        Lane::usual().fold(Self::only(&[]), |lanes, lane| lanes.with(lane, LaneMode::Full))
     }
 }
 
@@ -179,13 +231,18 @@ impl View {
         let some = |lane: &Lane| match lane {
             Lane::Requests => limits.request_rows > 0,
             Lane::Members => !limits.stripes.is_empty(),
+            Lane::Marks => limits.courses.iter().any(|course| !course.marks.is_empty()),
+            Lane::Order => limits.courses.iter().any(|course| !course.sent.is_empty()),
+            Lane::History => limits.courses.iter().any(|course| !course.history.is_empty()),
+            Lane::Checks => limits.courses.iter().any(|course| !course.checks.is_empty()),
             Lane::File
             | Lane::Cache
             | Lane::Mapping
             | Lane::Bios
             | Lane::Device
             | Lane::Tally
-            | Lane::Left => true,
+            | Lane::Left
+            | Lane::Returns => true,
         };
         Lane::ALL.into_iter().filter(|lane| self.lanes.shows(*lane)).filter(some)
     }

@@ -35,13 +35,14 @@ pub fn answer(library: Library<'_>, request: &[u8]) -> Vec<u8> {
     reply.unwrap_or_else(Reply::Refused).encode()
 }
 
-/// What can be asked and answered beforehand, by file names: contents and lessons.
+/// What can be asked and answered beforehand, by file names: contents and lessons. Each lesson runs
+/// once for both.
 pub fn beforehand(library: Library<'_>) -> Result<Vec<(String, Vec<u8>)>, String> {
-    let contents = library.contents()?;
-    let lessons = contents.lessons.iter().map(|entry| Request::Lesson(entry.number));
-    let mut all: Vec<_> = lessons
-        .filter_map(|lesson| Some((lesson.file_name()?, answer(library, &lesson.encode()))))
-        .collect();
+    let mut all = Vec::new();
+    let contents = library.each_lesson(|number, opened| {
+        let name = Request::Lesson(number).file_name();
+        all.extend(name.map(|name| (name, Reply::Opened(Box::new(opened)).encode())));
+    })?;
     all.extend(
         Request::Contents.file_name().map(|name| (name, Reply::Contents(contents).encode())),
     );
@@ -61,16 +62,22 @@ impl Library<'_> {
         Ok(Reply::Opened(Box::new(opened)))
     }
     fn contents(self) -> Result<Contents, String> {
+        self.each_lesson(|_, _| ())
+    }
+    /// The contents; each lesson goes through `take` with its runs.
+    fn each_lesson(self, mut take: impl FnMut(u32, Opened)) -> Result<Contents, String> {
         let mut contents = Contents::default();
         let mut taught = Vec::new();
         for (name, text) in self.lessons {
             let lesson = read_lesson(name, text)?;
-            let (_, mut timelines) = open(self.scenario(&lesson.scenario)?)?;
+            let (mut opened, mut timelines) = open(self.scenario(&lesson.scenario)?)?;
             let told = lesson.tell(&timelines)?;
             let picture = proof(&told, &mut timelines);
-            let Told { number, title, point, .. } = told;
+            let (number, title, point) = (told.number, told.title.clone(), told.point.clone());
             contents.lessons.push(Entry { number, title, point, picture });
             taught.push(lesson.scenario);
+            opened.lesson = Some(told);
+            take(number, opened);
         }
         for (name, text) in self.scenarios {
             if !taught.iter().any(|taught| taught == name) {
@@ -245,6 +252,17 @@ mod tests {
         assert_eq!(contents.lessons.len(), 1);
         assert!(contents.lessons[0].point.contains("16 \u{d7} less"), "{contents:?}");
         assert_eq!(contents.examples[0].0, "other");
+    }
+
+    #[test]
+    fn what_is_answered_beforehand_is_what_would_be_answered() {
+        let all = beforehand(LIBRARY).expect("its lessons run");
+        let asked = [Request::Lesson(7), Request::Contents];
+        assert_eq!(all.len(), asked.len());
+        for ((name, reply), request) in all.iter().zip(asked) {
+            assert_eq!(Some(name), request.file_name().as_ref());
+            assert_eq!(reply, &answer(LIBRARY, &request.encode()));
+        }
     }
 
     #[test]

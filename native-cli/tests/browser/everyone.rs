@@ -22,7 +22,7 @@ const VIEWS: [(&str, &[&str]); 13] = [
     ("both", &["#show-me", "[data-form=Both]"]),
     ("gallery", &["#nav-lessons"]),
     ("another lesson", &["#nav-lessons", "[data-lesson='8']", "#show-me"]),
-    ("example", &["#nav-lessons", "[data-example=data-before-map]"]),
+    ("example", &["#nav-lessons", "[data-example=data-before-map-large]"]),
     ("help", &["#help-button"]),
 ];
 

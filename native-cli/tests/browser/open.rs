@@ -58,7 +58,7 @@ fn an_example_is_chosen_from_the_gallery() {
     visit(async |page: &Page| {
         page.open(READY).await;
         page.click("#nav-lessons").await;
-        page.click("[data-example=data-before-map]").await;
+        page.click("[data-example=data-before-map-large]").await;
         page.wait_for("at the end against before the next mapping").await;
         page.keys("\u{e010}").await;
         page.picture("example").await;

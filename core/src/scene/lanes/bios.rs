@@ -2,7 +2,7 @@
 //! the reason why it ended.
 
 use crate::block::bio::{BioEnd, BioState};
-use crate::scene::canvas::{Area, Canvas, id};
+use crate::scene::canvas::{Area, Canvas, Wanted, id};
 use crate::scene::cells::Cargo;
 use crate::scene::draw::{Anchor, Pattern, Style};
 use crate::scene::fixed::{Fx, plural, px, whole};
@@ -25,9 +25,15 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
         let all = &frame.runs[run].now.bios;
         let places = pack(all);
         let most = if full { frame.limits.bio_rows.min(MAX_BIO_ROWS) } else { 1 };
+        let mut named = Vec::new();
         for (bio, at) in all.iter().zip(&places).filter(|(_, at)| **at < most) {
             let top = y + px(step * whole(*at));
-            bar(frame, canvas, run, bio, (top, top + px(if full { BAR } else { 10 })));
+            let rows = (top, top + px(if full { BAR } else { 10 }));
+            named.extend(bar(frame, canvas, run, bio, rows).map(|edges| (bio, edges, top)));
+        }
+        // Words last: they keep clear of every bar.
+        if full {
+            names(frame, canvas, run, &named);
         }
         let hidden = places.iter().filter(|at| **at >= most).count();
         if hidden > 0 && full {
@@ -55,7 +61,14 @@ pub(super) fn cargo(canvas: &mut Canvas, mark: crate::scene::draw::Id, cargo: Ca
     }
 }
 
-fn bar(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, bio: &BioView, rows: (Fx, Fx)) {
+/// Draws one; returns its left and right edge, if any of it is shown.
+fn bar(
+    frame: &Frame<'_>,
+    canvas: &mut Canvas,
+    run: usize,
+    bio: &BioView,
+    rows: (Fx, Fx),
+) -> Option<(Fx, Fx)> {
     let (top, bottom) = rows;
     let n = u64::from(bio.id);
     let mut parts: Vec<(Cargo, Fx, Fx)> = Vec::new();
@@ -63,7 +76,7 @@ fn bar(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, bio: &BioView, rows: 
         let shown = frame.file.pieces(part.start, part.end).into_iter();
         parts.extend(shown.map(|piece| (part.cargo, piece.x0, piece.x1.max(piece.x0 + px(2)))));
     }
-    let Some(left) = parts.iter().map(|part| part.1).min() else { return };
+    let left = parts.iter().map(|part| part.1).min()?;
     // However short, a bio can be seen.
     if let Some(last) = parts.last_mut() {
         last.2 = last.2.max(left + px(NARROWEST));
@@ -91,12 +104,29 @@ fn bar(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, bio: &BioView, rows: 
         let area = band(left - out, right + out, top - out, bottom + out);
         canvas.fill(id(run, "biochg", n, 0), Style::Changed, area);
     }
-    if frame.full(Lane::Bios) {
-        let texts = words(bio, frame.runs[run].now.cache.block);
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let y = top + px(13);
-        let places = [(right + px(9), y, Anchor::Start), (left - px(9), y, Anchor::End)];
-        canvas.label(id(run, "bioname", n, 0), Style::Stage, frame.edges(), &places, &texts);
+    Some((left, right))
+}
+
+/// A bio, its left and right edge, and its top.
+type Named<'a> = (&'a BioView, (Fx, Fx), Fx);
+
+/// Says how long they are and why they ended; of all as much as there is room for of each.
+fn names(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, all: &[Named<'_>]) {
+    let wanted = |(bio, (left, right), top): &Named<'_>| {
+        let y = *top + px(13);
+        let places = [(*right + px(9), y, Anchor::Start), (*left - px(9), y, Anchor::End)];
+        Wanted { places, texts: words(bio, frame.runs[run].now.cache.block) }
+    };
+    let wanted: Vec<Wanted> = all.iter().map(wanted).collect();
+    // The length alone, which stands last, is no reason.
+    let reasons = wanted.iter().map(|label| label.texts.len()).max().unwrap_or(0);
+    let level = canvas.level(Style::Stage, frame.edges(), &wanted);
+    let level = level.filter(|level| level + 1 < reasons).unwrap_or(0);
+    for ((bio, ..), label) in all.iter().zip(&wanted) {
+        let first = level.min(label.texts.len().saturating_sub(1));
+        let texts: Vec<&str> = label.texts[first..].iter().map(String::as_str).collect();
+        let mark = id(run, "bioname", bio.id.into(), 0);
+        canvas.label(mark, Style::Stage, frame.edges(), &label.places, &texts);
     }
 }
 
@@ -123,6 +153,7 @@ pub(in crate::scene) fn words(bio: &BioView, block: u64) -> Vec<String> {
         texts.push(format!("{blocks}, {clean} clean"));
     }
     texts.push(end.to_owned());
+    texts.extend(end.strip_prefix("ends: ").map(str::to_owned));
     texts.push(blocks);
     texts
 }

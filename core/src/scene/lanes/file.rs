@@ -2,13 +2,15 @@
 
 use crate::scene::canvas::{Canvas, id};
 use crate::scene::draw::{Anchor, Style};
-use crate::scene::fixed::{Fx, HALF, position, px, size, whole};
+use crate::scene::fixed::{Fx, HALF, grouped, position, px, size, whole};
 use crate::scene::layout::{Frame, band, breaks};
 use crate::scene::view::Lane;
 use crate::trace::model::OpRecord;
 
 const FULL: i32 = 42;
 const STRIP: i32 = 24;
+/// From this width of a block on, bytes are told apart.
+const LENS: i32 = 256;
 
 pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) -> Fx {
     ruler(frame, canvas, top);
@@ -126,7 +128,14 @@ fn ends(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) {
         );
         let y = top + px(39);
         let places = [(x + px(4), y, Anchor::Start), (x - px(4), y, Anchor::End)];
-        let texts = [name.as_str(), "EOF"];
-        canvas.label(id(run, "eofname", 0, k), Style::Tick, frame.edges(), &places, &texts);
+        // Where a block is wide enough to tell bytes apart.
+        let block = frame.runs.iter().map(|run| run.now.cache.block).min().unwrap_or(1);
+        let long = format!("{name} at {}", grouped(pos));
+        let texts: &[&str] = if frame.file.unit(block) >= LENS {
+            &[&long, name.as_str(), "EOF"]
+        } else {
+            &[name.as_str(), "EOF"]
+        };
+        canvas.label(id(run, "eofname", 0, k), Style::Tick, frame.edges(), &places, texts);
     }
 }

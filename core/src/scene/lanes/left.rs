@@ -4,7 +4,7 @@
 use super::cache::paint;
 use crate::scene::canvas::{Canvas, id};
 use crate::scene::cells::Cell;
-use crate::scene::draw::{Anchor, Style};
+use crate::scene::draw::{Anchor, Pattern, Style};
 use crate::scene::fixed::{Fx, grouped, px};
 use crate::scene::layout::{Frame, Row, Run, band};
 use crate::scene::view::Lane;
@@ -59,10 +59,12 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
         draw_bar(frame, canvas, run, bars);
         if full {
             let data = &frame.runs[run];
-            let padded = data.left.as_ref().is_some_and(|left| padding(left, block(data)) > 0);
+            let padded = has_zeros(data);
             let style = if padded { Style::WasteWords } else { Style::Tick };
             let place = [(px(frame.x0), y + px(11), Anchor::Start)];
-            canvas.label(id(run, "leftname", 0, 0), style, frame.edges(), &place, &[&words(data)]);
+            let texts = [words(data), short(data)];
+            let texts = texts.each_ref().map(String::as_str);
+            canvas.label(id(run, "leftname", 0, 0), style, frame.edges(), &place, &texts);
         }
     })
 }
@@ -78,7 +80,12 @@ fn draw_bar(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, (top, bottom): (
         for (nth, piece) in frame.file.pieces(start, end).into_iter().enumerate() {
             let area = band(piece.x0, piece.x1, top, bottom);
             let key = start * 8 + nth as u64;
-            paint(canvas, |k| id(run, "left", key, k), found.cell(), area);
+            // Zeros are the point here: they fill their stretch.
+            if found == Found::Padding {
+                canvas.pattern(id(run, "left", key, 0), Pattern::Rules, area);
+            } else {
+                paint(canvas, |k| id(run, "left", key, k), found.cell(), area);
+            }
         }
     }
     if let Some(x) = frame.file.x(left.size.get()) {
@@ -126,6 +133,11 @@ fn padding(left: &FileFate, block: u64) -> u64 {
     zeros.map(|(start, end, _)| end - start).sum()
 }
 
+/// Whether there are any.
+pub(in crate::scene) fn has_zeros(run: &Run) -> bool {
+    run.left.as_ref().is_some_and(|left| padding(left, block(run)) > 0)
+}
+
 /// How long the file would be, and how much of it nobody wrote.
 pub(in crate::scene) fn words(run: &Run) -> String {
     let Some(left) = &run.left else { return "no file".to_owned() };
@@ -138,4 +150,14 @@ pub(in crate::scene) fn words(run: &Run) -> String {
             format!("{size} bytes, of which {zeros} are zeros that nobody wrote")
         }
     }
+}
+
+/// The same in few words.
+fn short(run: &Run) -> String {
+    let Some(left) = &run.left else { return "no file".to_owned() };
+    let (size, zeros) = (left.size.get(), padding(left, block(run)));
+    if zeros == 0 {
+        return format!("{} bytes", grouped(size));
+    }
+    format!("{} bytes, {} zeros", grouped(size), grouped(zeros))
 }

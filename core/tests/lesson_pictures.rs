@@ -1,0 +1,128 @@
+//! Every stop of every lesson as it is drawn: labels keep apart, ids are unique, heights stay, and
+//! text and tables keep their limits.
+
+use folioscope_core::lesson::{Told, parse_lesson};
+use folioscope_core::scenario::file::parse_scenario;
+use folioscope_core::scenario::run::run;
+use folioscope_core::scene::draw::{Anchor, Id, Shape};
+use folioscope_core::scene::fixed::{Fx, px, text_width};
+use folioscope_core::scene::limits::Limits;
+use folioscope_core::scene::view::{Lanes, View};
+use folioscope_core::scene::{Scene, Side, render, table, text};
+use folioscope_core::trace::align::Alignment;
+use folioscope_core::trace::timeline::{Recording, Timeline};
+use folioscope_core::units::FileId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+const ASSETS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assets");
+
+fn open(path: &std::path::Path) -> (Told, Vec<Timeline>) {
+    let text = fs::read_to_string(path).expect("the lesson can be read");
+    let lesson = parse_lesson("lesson", &text).unwrap_or_else(|error| panic!("{error}"));
+    let scenario = format!("{ASSETS}/scenarios/{}.toml", lesson.scenario);
+    let text = fs::read_to_string(scenario).expect("its scenario can be read");
+    let scenario = parse_scenario("scenario", &text).unwrap_or_else(|error| panic!("{error}"));
+    let runs = scenario.variants.iter().take(2).map(|variant| {
+        let done = run(&scenario, variant, Recording::default()).expect("it comes to its end");
+        Timeline::new(done.header, done.sink).expect("its trace fits together")
+    });
+    let runs: Vec<Timeline> = runs.collect();
+    (lesson.tell(&runs).unwrap_or_else(|error| panic!("{error}")), runs)
+}
+
+/// Left, top, right, bottom.
+type Box4 = (Fx, Fx, Fx, Fx);
+
+/// The box of a text.
+fn text_box(x: Fx, y: Fx, anchor: Anchor, text: &str, size: i32) -> Box4 {
+    let width = text_width(text, size);
+    let left = match anchor {
+        Anchor::Start => x,
+        Anchor::Middle => x - width / 2,
+        Anchor::End => x - width,
+    };
+    (left, y - px(size) * 4 / 5, left + width, y + px(size) / 5)
+}
+
+fn check(scene: &Scene, place: &str) {
+    let mut ids: BTreeSet<Id> = BTreeSet::new();
+    let mut boxes: Vec<(Box4, &str)> = Vec::new();
+    for mark in &scene.marks {
+        assert!(ids.insert(mark.id), "{place}: {} twice", mark.id);
+        let Shape::Text { x, y, anchor, text } = &mark.shape else { continue };
+        let area = text_box(*x, *y, *anchor, text, mark.style.size());
+        let right = px(i32::try_from(scene.width).expect("small"));
+        assert!(Fx::ZERO <= area.0 && area.2 <= right, "{place}: {text:?} leaves the picture");
+        for (other, said) in &boxes {
+            let meets =
+                area.0 < other.2 && other.0 < area.2 && area.1 < other.3 && other.1 < area.3;
+            assert!(!meets, "{place}: {text:?} over {said:?}");
+        }
+        boxes.push((area, text));
+    }
+    assert!(scene.marks.len() <= 4000, "{place}: {} marks", scene.marks.len());
+}
+
+#[test]
+fn every_stop_of_every_lesson_is_drawn_well() {
+    let mut files: Vec<_> = fs::read_dir(format!("{ASSETS}/lessons"))
+        .expect("there are lessons")
+        .map(|entry| entry.expect("it can be listed").path())
+        .collect();
+    files.sort();
+    for path in files {
+        let (told, mut runs) = open(&path);
+        let recordings: Vec<&Recording> = runs.iter().map(Timeline::recording).collect();
+        let way = Alignment::of(&recordings);
+        let several = runs.len() > 1;
+        let sides = |runs: &'_ [Timeline]| -> Vec<(&'static str, Timeline)> {
+            let letters = if several { ["A", "B"] } else { [""; 2] };
+            letters.into_iter().zip(runs.iter().cloned()).collect()
+        };
+        let mut kept: BTreeMap<bool, Limits> = BTreeMap::new();
+        let mut heights: BTreeMap<(Vec<&str>, u32, bool), u32> = BTreeMap::new();
+        for stop in &told.stops {
+            let moment = way.moment(way.reach(0, stop.at));
+            for (side, run) in runs.iter_mut().enumerate() {
+                run.seek(moment.position(side));
+            }
+            let held = sides(&runs);
+            let sides: Vec<Side<'_>> = held
+                .iter()
+                .map(|(label, timeline)| Side { label, name: "a setting of it", timeline })
+                .collect();
+            let range = if stop.whole { None } else { told.focus };
+            let limits = kept
+                .entry(stop.whole)
+                .or_insert_with(|| Limits::of(&sides, FileId::new(0), range))
+                .clone();
+            for width in [360, 480, 720, 1040, 1440] {
+                let view = View {
+                    width,
+                    lanes: Lanes::only(&stop.lanes),
+                    caption: false,
+                    range,
+                    limits: Some(limits.clone()),
+                    ..View::default()
+                };
+                let scene = render(&sides, &view);
+                let place = format!("lesson {}, {}, {width}", told.number, stop.title);
+                check(&scene, &place);
+                let words: Vec<&str> = stop.lanes.iter().map(|lane| lane.word()).collect();
+                let key = (words, width, stop.whole);
+                let height = *heights.entry(key).or_insert(scene.height);
+                assert_eq!(scene.height, height, "{place}");
+                if width != 1040 {
+                    continue;
+                }
+                for line in text::render_text(&sides, &view).lines() {
+                    assert!(line.chars().count() <= text::COLUMNS, "{place}: {line:?}");
+                }
+                for table in table::rows(&sides, &view) {
+                    assert!(table.rows.len() <= table::MAX_ROWS, "{place}: {:?}", table.lane);
+                }
+            }
+        }
+    }
+}
