@@ -1,10 +1,12 @@
-//! How long going through a run of a million steps takes: for a search, for a jump, and the longest
-//! slice of it, as a page that must not block would take it.
+//! How long going through a run of a million steps takes, and the longest slice of it, as a page that
+//! must not block would take it: for the curves of its measures, and for searches.
 
 use folioscope_core::scenario::file::parse_scenario;
 use folioscope_core::scenario::run::run;
+use folioscope_core::scene::chart::draw;
 use folioscope_core::search::{Hunt, Query};
 use folioscope_core::trace::align::Alignment;
+use folioscope_core::trace::curve::{Curves, Measure};
 use folioscope_core::trace::timeline::{Recording, Timeline};
 use std::time::{Duration, Instant};
 
@@ -39,6 +41,14 @@ fn main() {
     let timeline = Timeline::new(done.header, done.sink).expect("a trace of ours");
     println!("{} steps, opened in {:?}", timeline.len(), timed.elapsed());
     let way = Alignment::of(&[timeline.recording()]);
+    let timed = Instant::now();
+    let runs = [&timeline];
+    let mut curves = Curves::new(&way, &runs);
+    while !curves.advance(&way, &runs, SLICE) {}
+    let went = timed.elapsed();
+    let timed = Instant::now();
+    let svg = draw(&curves, Measure::Dirty, 1440, 44);
+    println!("curves in {went:?}, drawn in {:?}, {} bytes", timed.elapsed(), svg.len());
     for text in [
         "event split",
         "submit_bio",

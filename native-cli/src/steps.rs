@@ -23,7 +23,7 @@ pub(crate) struct StepsArgs {
     #[arg(long, value_name = "N")]
     op: Option<usize>,
     /// Steps with these words, or where such a thing begins to hold: "block 7 dirty",
-    /// "dirty > 1 MiB", "any bio crosses 384k", "folios > 2"
+    /// "dirty > 1 MiB", "any bio crosses 384k", "folios > 2", "event split"
     #[arg(long, value_name = "QUERY")]
     find: Option<String>,
 }

@@ -35,10 +35,6 @@ pub(crate) struct Chart {
 }
 
 impl Chart {
-    /// A chart of this measure.
-    pub(crate) fn of(measure: Measure) -> Self {
-        Self { measure: Some(measure), ..Self::default() }
-    }
     /// Height that it takes under the strip.
     pub(crate) fn height(&self) -> u32 {
         if self.measure.is_some() { TALL } else { 0 }
@@ -124,7 +120,7 @@ mod tests {
     #[test]
     fn the_chart_of_the_lesson_says_what_its_runs_hold() {
         let (mut session, lesson) = lesson::open(lesson::FIRST);
-        let mut chart = Chart::of(Measure::Wasted);
+        let mut chart = Chart { measure: Some(Measure::Wasted), ..Chart::default() };
         while chart.works() {
             chart.work(&session, 50);
         }

@@ -22,8 +22,14 @@ const MOST: usize = 20;
 const LONG: usize = 20_000;
 
 /// Queries to begin with, each of another kind.
-pub(crate) const EXAMPLES: [&str; 6] =
-    ["submit_bio", "dirty > 64k", "block 21 clean", "any bio > 4k", "event flush", "bios > 1"];
+pub(crate) const EXAMPLES: [&str; 6] = [
+    "submit_bio",
+    "dirty > 64k",
+    "block 21 clean",
+    "any bio crosses a stripe",
+    "event flush",
+    "bios > 1",
+];
 
 /// What a viewer may ask for.
 #[derive(Clone, PartialEq, Debug)]

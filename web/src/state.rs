@@ -7,7 +7,6 @@ use crate::lesson::{Answer, Lesson};
 use crate::session::Session;
 use crate::stage::Look;
 use folioscope_core::scene::view::Lane;
-use folioscope_core::trace::curve::Measure;
 use folioscope_core::trace::step::Grain;
 use folioscope_core::units::{FileId, FileRange};
 
@@ -87,7 +86,7 @@ impl State {
             speed: 2,
             find: Find::default(),
             compare: Compare::default(),
-            chart: if all { Chart::of(Measure::Dirty) } else { Chart::default() },
+            chart: Chart::default(),
             said: String::new(),
         }
     }

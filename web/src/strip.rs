@@ -3,6 +3,7 @@
 
 use crate::session::{Session, starts_op};
 use core::fmt::Write as _;
+use folioscope_core::search::Event;
 use folioscope_core::trace::align::Difference;
 use folioscope_core::trace::rule::Rule;
 use folioscope_core::trace::step::Step;
@@ -63,11 +64,9 @@ pub(crate) fn draw(session: &Session, width: u32) -> String {
 
 /// Which kind of mark a step leaves.
 fn kind(step: &Step) -> Option<usize> {
-    let [_, _, written, asked] = step.args;
-    let chooses = matches!(step.rule, Rule::DirtyRun | Rule::UptodateRun);
     let name = if step.rule == Rule::BioSubmitted {
         "sbio"
-    } else if chooses && written > asked {
+    } else if Event::Waste.is(step) {
         "swaste"
     } else if step.rule == Rule::FlushSent {
         "sflush"

@@ -34,8 +34,9 @@ pub(super) enum What {
     Amount(Amount, Compare),
     /// A bio that was not sent before, or is on its way, is so long.
     BioLen(Compare),
-    /// Such a bio has bytes on both sides of a multiple of this device address.
-    BioCrosses(Bytes),
+    /// Such a bio has bytes on both sides of a multiple of this device address; none: of a stripe
+    /// of the array behind the device.
+    BioCrosses(Option<Bytes>),
     /// A bio failed.
     BioFailed,
 }
@@ -100,7 +101,11 @@ impl Watch {
             What::Blocks(blocks) => sum == Some(blocks.len()),
             What::Amount(amount, compare) => compare.holds(sum.unwrap_or_else(|| amount.of(model))),
             What::BioLen(compare) => any_bio(&|bio| compare.holds(bio.len().get())),
-            What::BioCrosses(every) => any_bio(&|bio| crosses(bio, *every)),
+            What::BioCrosses(every) => {
+                let stripe = || Some(model.array().shape()?.data_of_stripe());
+                let every = every.or_else(stripe);
+                every.is_some_and(|every| any_bio(&|bio| crosses(bio, every)))
+            }
             What::BioFailed => any_bio(&|bio| bio.state() == BioState::Failed),
         };
         holds != self.condition.not

@@ -20,9 +20,8 @@ macro_rules! events {
             pub const fn words(self) -> &'static str {
                 match self { $(Self::$name => $words,)* }
             }
-            /// Whether a step is of this kind.
-            pub const fn is(self, step: &Step) -> bool {
-                match self { $(Self::$name => matches!(step.rule, $(Rule::$rule)|+),)* }
+            const fn has(self, rule: Rule) -> bool {
+                match self { $(Self::$name => matches!(rule, $(Rule::$rule)|+),)* }
             }
         }
     };
@@ -59,6 +58,8 @@ events! {
     Mapping = "mapping", "mapping given", [Mapped, MappedForWriteback, DirectMapped, BlocksFound, BlocksBoundary, BlocksAllocated, BlocksReserved];
     /// A folio goes under writeback.
     Writeback = "writeback", "writeback starts", [WritebackStarts, BuffersToWrite];
+    /// Clean blocks go with dirty ones.
+    Waste = "waste", "clean blocks written", [DirtyRun, UptodateRun];
     /// Its writeback ends.
     WritebackEnd = "writeback-end", "writeback ends", [WritebackEnds];
     /// A size moves, in memory or on the device.
@@ -80,6 +81,11 @@ events! {
 }
 
 impl Event {
+    /// Whether a step is of this kind.
+    pub const fn is(self, step: &Step) -> bool {
+        let [_, _, written, asked] = step.args;
+        self.has(step.rule) && (!matches!(self, Self::Waste) || written > asked)
+    }
     /// The kind with this word.
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.iter().find(|one| one.word() == word).copied()

@@ -6,7 +6,7 @@
 //! blocks    = "block" N [ "-" M ] [ "of" "file" F ] STATE
 //! amount    = ( dirty | cached | writeback | folios | bios | requests
 //!             | i_size | disk_size | a counter ) [ "of" "file" F ] ( > | >= | < | <= | = | != ) SIZE
-//! bio       = "any" "bio" ( "crosses" SIZE | "failed" | comparison SIZE )
+//! bio       = "any" "bio" ( "crosses" ( SIZE | "a" "stripe" ) | "failed" | comparison SIZE )
 //! ```
 
 use super::blocks::{Blocks, Want};
@@ -204,12 +204,19 @@ fn condition(words: &mut Words<'_>) -> Result<Condition, QueryError> {
             match words.peek() {
                 Some("crosses") => {
                     words.next();
+                    if words.takes("a") {
+                        if !words.takes("stripe") {
+                            let word = words.next();
+                            return Err(words.wrong(word, "`stripe`"));
+                        }
+                        return Ok(Condition { not, what: What::BioCrosses(None) });
+                    }
                     let every = words.size()?;
                     if every == 0 {
                         let word = words.list[words.at - 1].1;
                         return Err(words.wrong(Some(word), "a size that is not 0"));
                     }
-                    What::BioCrosses(Bytes::new(every))
+                    What::BioCrosses(Some(Bytes::new(every)))
                 }
                 Some("failed") => {
                     words.next();
@@ -218,9 +225,10 @@ fn condition(words: &mut Words<'_>) -> Result<Condition, QueryError> {
                 Some(">" | ">=" | "<" | "<=" | "=" | "==" | "!=") => What::BioLen(words.compare()?),
                 _ => {
                     let word = words.next();
-                    return Err(
-                        words.wrong(word, "`crosses` and a size, `failed`, or > and a size")
-                    );
+                    return Err(words.wrong(
+                        word,
+                        "`crosses` and a size or `a stripe`, `failed`, or > and a size",
+                    ));
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! Queries find what looking at every state finds.
 
 use super::*;
+use crate::scenario::Variant;
 use crate::scenario::file::parse_scenario;
 use crate::scenario::run::run;
 use crate::trace::align::Alignment;
@@ -93,6 +94,24 @@ fn bios_and_sizes_can_be_asked_for() {
 }
 
 #[test]
+fn stripes_of_the_array_are_known_to_the_query() {
+    let text = include_str!("../../../assets/scenarios/stripe-alignment.toml");
+    let scenario = parse_scenario("s.toml", text).expect("it is right");
+    let crossing = |variant: &Variant| {
+        let run = run(&scenario, variant, Recording::default()).expect("it ends");
+        let timeline = Timeline::new(run.header, run.sink).expect("a trace of ours");
+        let shape = timeline.model_at(usize::MAX).array().shape().expect("it has an array");
+        let found = all(&timeline, "any bio crosses a stripe", true);
+        let kib = shape.data_of_stripe().get() >> 10;
+        assert_eq!(found, all(&timeline, &format!("any bio crosses {kib}k"), true));
+        found.len()
+    };
+    let counts: Vec<usize> = scenario.variants.iter().map(crossing).collect();
+    assert!(counts[0] > 0 && counts[1] == 0, "{counts:?}");
+    assert!(all(&timeline(), "any bio crosses a stripe", true).is_empty(), "there is no array");
+}
+
+#[test]
 fn text_is_found_in_functions_and_sentences() {
     let timeline = timeline();
     let found = all(&timeline, "SUBMIT_BIO", true);
@@ -164,6 +183,7 @@ fn a_wrong_query_says_where_and_what_was_expected() {
         ("dirty > much", "column 9: `much` was found, expected a number"),
         ("dirty > 1 MiB or x", "column 15: `or` was found, expected `and`"),
         ("any bio crosses 0", "column 17: `0` was found, expected a size that is not 0"),
+        ("any bio crosses a line", "column 19: `line` was found, expected `stripe`"),
         ("any bio flies", "column 9: `flies` was found"),
         ("i_size of file 99 > 1", "column 16: `99` was found"),
         ("event bang", "column 7: `bang` was found, expected one of op, bio, "),

@@ -308,6 +308,27 @@ mod tests {
     }
 
     #[test]
+    fn swapped_runs_differ_where_they_did() {
+        let a = recording(&[(0, Rule::OpStarts, 1), (0, Rule::BioSubmitted, 2)]);
+        let b =
+            recording(&[(0, Rule::OpStarts, 1), (0, Rule::Copied, 2), (0, Rule::BioSubmitted, 3)]);
+        let way = Alignment::pair(&a, &b);
+        let mut swapped = way.clone();
+        swapped.swap();
+        for (one, other) in way.moments().iter().zip(swapped.moments()) {
+            assert_eq!((one.position(0), one.position(1)), (other.position(1), other.position(0)));
+            assert_eq!((one.moved[0], one.difference), (other.moved[1], other.difference));
+        }
+        let all: Vec<usize> = way.differences().collect();
+        assert_eq!(all, [2, 3]);
+        assert_eq!(way.previous_difference(usize::MAX, Difference::Device), Some(3));
+        assert_eq!(way.previous_difference(3, Difference::Function), Some(2));
+        assert_eq!(way.previous_difference(2, Difference::Function), None);
+        swapped.swap();
+        assert_eq!(swapped, way);
+    }
+
+    #[test]
     fn one_run_alone_has_a_moment_a_step() {
         let a = recording(&[(0, Rule::OpStarts, 1), (0, Rule::OpEnds, 3)]);
         let way = Alignment::single(&a);

@@ -3,7 +3,7 @@
 
 use super::delta::DeltaKind;
 use crate::ordered::OrderedMap;
-use crate::units::{MemberId, Sector, Sectors};
+use crate::units::{Bytes, MemberId, SECTOR_SIZE, Sector, Sectors};
 
 /// Sectors of a row on each member.
 const ROW: u64 = 8;
@@ -126,6 +126,10 @@ impl ArrayShape {
     /// Sectors of a stripe on each member.
     pub const fn stripe_sectors(self) -> u64 {
         if self.chunk.get() == 0 { 128 } else { self.chunk.get() }
+    }
+    /// Bytes of data in a stripe of all members.
+    pub const fn data_of_stripe(self) -> Bytes {
+        Bytes::new(self.stripe_sectors() * SECTOR_SIZE * self.data as u64)
     }
     /// As one word, never 0.
     pub const fn pack(self) -> u64 {

@@ -56,7 +56,8 @@ pub(crate) fn chart_twin(state: &State) -> Html {
                 { format!("{}: {}", measure.words(), state.chart.says(session)) }
             </p>
             if let Some(curves) = state.chart.whole() {
-                <table id="chart-table" class={shown}>
+                // A table does not shrink: what hides it stands around it.
+                <div class={shown}><table id="chart-table">
                     <caption>{ format!("Over time: {}", measure.words()) }</caption>
                     if session.compares() {
                         <thead><tr><td></td>
@@ -66,7 +67,7 @@ pub(crate) fn chart_twin(state: &State) -> Html {
                         </tr></thead>
                     }
                     <tbody>{ for rows(curves, measure).iter().map(row) }</tbody>
-                </table>
+                </table></div>
             }
         </>
     }

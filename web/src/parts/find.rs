@@ -77,7 +77,7 @@ fn row(link: &Link, state: &State) -> Html {
                 { "\u{203a}" }
             </button>
             <button id="add-stop" disabled={none} title="Play stops where this begins to hold"
-                onclick={ask(link, Ask::Stop)}>{ "Stop play here" }</button>
+                onclick={ask(link, Ask::Stop)}>{ "Stop here" }</button>
             <button id="find-close" class="quiet" onclick={ask(link, Ask::Open(false))}>
                 { "Close" }
             </button>
