@@ -4,6 +4,7 @@ use crate::chart::Chart;
 use crate::compare::Compare;
 use crate::find::Find;
 use crate::lesson::{Answer, Lesson};
+use crate::looking::Looking;
 use crate::session::Session;
 use crate::stage::Look;
 use folioscope_core::scene::view::Lane;
@@ -17,6 +18,9 @@ pub(crate) const SPEEDS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 const FLASH: u32 = 8;
 /// Below this width a stage shows one folio where that is possible.
 const NARROW: u32 = 560;
+
+/// Steps of a run that is long.
+const LONG: usize = 50_000;
 
 const FIVE: [Lane; 5] = [Lane::File, Lane::Cache, Lane::Mapping, Lane::Bios, Lane::Device];
 
@@ -48,6 +52,7 @@ pub(crate) struct State {
     pub(crate) whole: bool,
     pub(crate) why: bool,
     pub(crate) file: u32,
+    pub(crate) looking: Looking,
     pub(crate) grain: Grain,
     /// Index in [`SPEEDS`].
     pub(crate) speed: usize,
@@ -73,7 +78,9 @@ impl State {
     /// The runs of a file, where their first write goes to the device.
     pub(crate) fn file(name: String, mut session: Session) -> Self {
         session.go(session.first_write());
-        let lanes = Lane::ALL.to_vec();
+        // What a remount would find is folded from step to step: in a long run it must be asked for.
+        let long = session.runs().iter().any(|run| run.timeline().len() > LONG);
+        let lanes = Lane::ALL.into_iter().filter(|lane| !long || *lane != Lane::Left).collect();
         Self::new(session, Open::File { name }, lanes, true)
     }
     fn new(session: Session, open: Open, lanes: Vec<Lane>, all: bool) -> Self {
@@ -85,6 +92,7 @@ impl State {
             whole: all,
             why: all,
             file: 0,
+            looking: Looking::default(),
             grain: Grain::Function,
             speed: 2,
             find: Find::default(),
@@ -114,6 +122,9 @@ impl State {
     }
     /// The part of the file that is in view.
     pub(crate) fn range(&self, width: u32) -> Option<FileRange> {
+        if self.looking.range.is_some() {
+            return self.looking.range;
+        }
         match &self.open {
             Open::Lesson { lesson, .. } if !self.whole || width < NARROW => lesson.told.focus,
             Open::Lesson { .. } | Open::File { .. } => None,
@@ -128,6 +139,9 @@ impl State {
             file: FileId::new(self.file),
             only: self.compare.only,
             covered: self.asks(),
+            within: self.looking.range.is_some(),
+            cursor: self.looking.cursor,
+            inspects: self.looking.inspects,
         }
     }
 
@@ -163,6 +177,7 @@ impl State {
         let Open::Lesson { lesson, answer, stop } = &mut self.open else { return };
         let number = number.min(lesson.last_stop());
         *stop = number;
+        self.looking.range = None;
         if number > 0 {
             answer.get_or_insert(Answer::Shown);
         }

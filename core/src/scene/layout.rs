@@ -40,16 +40,16 @@ impl Run {
     pub(super) fn new(nth: usize, side: &Side<'_>, view: &View, limits: &Limits) -> Self {
         let timeline = side.timeline;
         let now = Snapshot::of(timeline.model(), timeline.current(), view.file, &limits.spans);
-        let before = before(timeline);
+        let before = timeline.previous();
         let array = |model: &Model| ArrayView::of(model, limits, nth);
         Self {
             label: side.label.to_owned(),
             name: side.name.to_owned(),
             now,
             array: array(timeline.model()),
-            array_before: before.as_ref().and_then(array),
+            array_before: before.as_deref().and_then(array),
             before: before.map(|model| Snapshot::of(&model, None, view.file, &limits.spans)),
-            left: view.lanes.shows(Lane::Left).then(|| left(timeline, view)).flatten(),
+            left: view.lanes.shows(Lane::Left).then(|| left(nth, timeline, view)).flatten(),
         }
     }
     /// Every run, in its order.
@@ -58,18 +58,11 @@ impl Run {
     }
 }
 
-/// The state before the last step; none at the start.
-fn before(timeline: &Timeline) -> Option<Model> {
-    timeline.current()?;
-    let mut model = timeline.model().clone();
-    for delta in timeline.changes().iter().rev() {
-        model.apply(&delta.inverse()).ok()?;
-    }
-    Some(model)
-}
-
 /// What a remount would find of the file; none before it is opened.
-fn left(timeline: &Timeline, view: &View) -> Option<FileFate> {
+pub(super) fn left(nth: usize, timeline: &Timeline, view: &View) -> Option<FileFate> {
+    if let Some(kept) = view.left.get(nth) {
+        return kept.clone();
+    }
     let mut survey = Survey::new(timeline.header().geometry);
     survey.seek(timeline.recording(), timeline.position()).ok()?;
     survey.file(view.file)
