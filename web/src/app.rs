@@ -2,19 +2,25 @@
 
 pub(crate) mod compare;
 
-use crate::browser::{Colours, Width, listen_drops, listen_keys, read, reduced_motion};
+use crate::browser::{
+    Colours, Width, listen_drops, listen_keys, listen_wheel, read, reduced_motion,
+};
 use crate::chart;
 use crate::engine::Engine;
 use crate::find::{self, Halt};
 use crate::keys::{Action, Focus, action};
 use crate::lesson::{self, Answer};
+use crate::looking::Glance;
 use crate::open::{self, Found};
 use crate::parts::{self, Link, Strip};
+use crate::patch::Painter;
+use crate::session::shorten;
 use crate::stage::{Look, Picture, draw, shared_patterns};
 use crate::state::{Form, State};
 use crate::strip;
 use folioscope_core::service::{Contents, Reply, Request};
 use folioscope_core::trace::step::Grain;
+use folioscope_core::units::FileId;
 use gloo_events::EventListener;
 use gloo_timers::callback::Interval;
 use std::cell::Cell;
@@ -70,6 +76,8 @@ pub enum Act {
     Zoom,
     Form(Form),
     File(u32),
+    /// Looks at something on the picture.
+    Look(Glance),
     Grain(Grain),
     Speed(usize),
 }
@@ -110,7 +118,9 @@ pub struct App {
     alert: Option<String>,
     width: u32,
     picture: Picture,
-    svg: AttrValue,
+    painter: Painter,
+    /// The picture is not in the document yet.
+    fresh: bool,
     drawn: Option<(usize, Look, bool)>,
     strip: (u32, AttrValue),
     stage_place: NodeRef,
@@ -119,6 +129,7 @@ pub struct App {
     dialog: NodeRef,
     patterns: AttrValue,
     watched: Option<(Places, [Option<Width>; 2])>,
+    wheel: Option<EventListener>,
     _listeners: (Option<EventListener>, Vec<EventListener>),
 }
 
@@ -155,7 +166,8 @@ impl Component for App {
             alert: None,
             width: 0,
             picture: Picture::default(),
-            svg: AttrValue::from(""),
+            painter: Painter::default(),
+            fresh: false,
             drawn: None,
             strip: (0, AttrValue::from("")),
             stage_place: NodeRef::default(),
@@ -164,6 +176,7 @@ impl Component for App {
             dialog: NodeRef::default(),
             patterns: AttrValue::from(shared_patterns()),
             watched: None,
+            wheel: None,
             _listeners: (pressed, dropped),
         };
         page.update(ctx, Msg::Lesson(lesson::FIRST));
@@ -252,6 +265,7 @@ impl Component for App {
     }
 
     fn rendered(&mut self, ctx: &Context<Self>, _first: bool) {
+        self.paint();
         if let Some(state) = &mut self.state {
             state.find.rendered();
         }
@@ -263,6 +277,13 @@ impl Component for App {
             let link = ctx.link().clone();
             Width::watch(place.as_ref()?, move |width| link.send_message(message(width)))
         };
+        let link = ctx.link().clone();
+        let turned = move |x, near| {
+            let at = Some(x);
+            let glance = if near { Glance::In(at) } else { Glance::Out(at) };
+            link.send_message(Act::Look(glance));
+        };
+        self.wheel = places.0.as_ref().map(|place| listen_wheel(place, turned));
         let widths = [watch(&places.0, Msg::Width), watch(&places.1, Msg::StripWidth)];
         self.watched = Some((places, widths));
     }
@@ -288,8 +309,9 @@ impl App {
         html! {
             <>
                 { parts::question(link, state) }
-                { parts::stage(state, &self.picture, self.svg.clone(), &self.stage_place) }
+                { parts::stage(link, state, &self.picture, &self.stage_place) }
                 { parts::caption(link, state, &self.picture) }
+                { parts::inspector(link, state, &self.picture) }
                 { parts::stops(link, state) }
                 if !state.asks() {
                     <div class="panels">
@@ -373,8 +395,25 @@ impl App {
             return;
         }
         self.picture = draw(&mut state.session, &wanted.1, twin);
-        self.svg = AttrValue::from(core::mem::take(&mut self.picture.svg));
+        self.fresh = true;
+        let before = self.drawn.as_ref().and_then(|(_, look, _)| look.cursor);
+        if let Some(found) = self.picture.found.as_ref().filter(|_| before != wanted.1.cursor) {
+            state.said = shorten(&found.words, 160);
+        }
         self.drawn = Some(wanted);
+    }
+    /// Writes the picture into the document, if it is not there.
+    fn paint(&mut self) {
+        let place = self.stage_place.cast::<Element>();
+        let shown = self.state.as_ref().filter(|state| state.form != Form::Table);
+        match (place, shown) {
+            (Some(place), Some(_)) if self.fresh || self.painter.is_elsewhere(&place) => {
+                self.painter.show(&place, &self.picture);
+                self.fresh = false;
+            }
+            (Some(_), Some(_)) => {}
+            (None, _) | (_, None) => self.painter.clear(),
+        }
     }
     fn help(&self, show: bool) {
         let Some(dialog) = self.dialog.cast::<HtmlDialogElement>() else { return };
@@ -403,6 +442,11 @@ impl App {
             Act::Zoom => state.whole = !state.whole,
             Act::Form(form) => state.form = form,
             Act::File(file) => state.file = file,
+            Act::Look(glance) => {
+                let spans = state.session.spans(FileId::new(state.file), state.compare.only);
+                let Picture { scene, spots, .. } = &self.picture;
+                state.looking.glance(glance, (scene, spots), &spans);
+            }
             Act::Grain(grain) => state.grain = grain,
             Act::Speed(speed) => {
                 state.speed = speed.min(crate::state::SPEEDS.len() - 1);
@@ -425,6 +469,7 @@ impl App {
                 | Act::Why
                 | Act::Lanes
                 | Act::Zoom
+                | Act::Look(_)
         );
         if let Motion::Travel(_, target) = self.motion
             && !matches!(act, Act::Beat)

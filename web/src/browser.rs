@@ -5,7 +5,9 @@ use gloo_events::{EventListener, EventListenerOptions};
 use wasm_bindgen::prelude::Closure;
 use wasm_bindgen::{JsCast as _, JsValue};
 use wasm_bindgen_futures::JsFuture;
-use web_sys::{DragEvent, Element, File, HtmlInputElement, KeyboardEvent, ResizeObserver};
+use web_sys::{
+    DragEvent, Element, File, HtmlInputElement, KeyboardEvent, ResizeObserver, WheelEvent,
+};
 
 const STORED: &str = "folioscope-colours";
 
@@ -115,6 +117,21 @@ pub(crate) fn listen_drops(take: impl Fn(File) + 'static) -> Vec<EventListener> 
         }
     });
     vec![over, drop]
+}
+
+/// Tells where over an element the wheel is turned with Ctrl, and whether away from the viewer, or
+/// fingers are spread there. Without Ctrl the wheel is the page's.
+pub(crate) fn listen_wheel(element: &Element, told: impl Fn(i32, bool) + 'static) -> EventListener {
+    let options = EventListenerOptions::enable_prevent_default();
+    let place = element.clone();
+    EventListener::new_with_options(element, "wheel", options, move |event| {
+        let Some(event) = event.dyn_ref::<WheelEvent>().filter(|event| event.ctrl_key()) else {
+            return;
+        };
+        event.prevent_default();
+        let left = place.get_bounding_client_rect().left();
+        told(event.client_x() - left.round() as i32, event.delta_y() < 0.0);
+    })
 }
 
 /// The bytes of a file.

@@ -3,8 +3,8 @@
 //! `assets/page` holds the shell that loads this module and calls [`start`]. Traces are shown here;
 //! the engine that makes them is a module of its own (`web/engine`) and answers messages. What is
 //! shown and where one stands (`session`, `lesson`, `open`, `stage`, `strip`, `keys`) knows no
-//! browser and is tested natively; `app` holds the state of the page, `parts` its looks, `engine`
-//! the way to the engine, `browser` the rest.
+//! browser and is tested natively; `app` holds the state of the page, `parts` its looks, `patch`
+//! writes the picture into the document, `engine` is the way to the engine, `browser` the rest.
 #![forbid(unsafe_code)]
 
 mod app;
@@ -15,8 +15,10 @@ mod engine;
 mod find;
 mod keys;
 pub mod lesson;
+mod looking;
 pub mod open;
 mod parts;
+mod patch;
 pub mod session;
 mod stage;
 mod state;

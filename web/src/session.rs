@@ -6,14 +6,17 @@ use crate::compare::Origin;
 use folioscope_core::counters::Counters;
 use folioscope_core::ops::OpKind;
 use folioscope_core::scene::Side;
-use folioscope_core::scene::limits::Limits;
+use folioscope_core::scene::limits::{Limits, Needs};
 use folioscope_core::trace::align::{Alignment, Difference, Moment};
 use folioscope_core::trace::header::Header;
 use folioscope_core::trace::rule::Rule;
 use folioscope_core::trace::step::{Grain, Step};
+use folioscope_core::trace::survey::{FileFate, Surveys};
 use folioscope_core::trace::timeline::{Recording, Timeline};
 use folioscope_core::units::{FileId, FileRange};
 
+/// Views whose limits are kept.
+const VIEWS: usize = 8;
 /// Letters of the runs.
 const LABELS: [&str; 2] = ["A", "B"];
 
@@ -38,6 +41,7 @@ pub struct Broken {
 pub struct Run {
     name: String,
     timeline: Timeline,
+    surveys: Surveys,
     total: Counters,
     ops: Vec<OpStart>,
     broken: Vec<Broken>,
@@ -53,6 +57,8 @@ impl Run {
         timeline.seek(usize::MAX);
         let total = timeline.model().counters().clone();
         timeline.seek(0);
+        timeline.keep_previous();
+        let surveys = Surveys::new(timeline.header().geometry);
         let (mut ops, mut broken) = (Vec::new(), Vec::new());
         for (at, step) in timeline.recording().steps().iter().enumerate() {
             if starts_op(step.rule) {
@@ -65,7 +71,7 @@ impl Run {
                 broken.push(Broken { position: at + 1, number: number as u8, at: at_pos });
             }
         }
-        Ok(Self { name, timeline, total, ops, broken })
+        Ok(Self { name, timeline, surveys, total, ops, broken })
     }
     /// The setting it ran with.
     pub fn name(&self) -> &str {
@@ -106,14 +112,25 @@ pub struct Session {
     way: Alignment,
     at: usize,
     files: u32,
-    limits: Vec<(Wanted, Limits)>,
+    needs: Vec<(FileId, Option<usize>, Needs)>,
+    limits: Vec<(Part, Limits)>,
     /// Moments where two runs differ.
     differences: Vec<u32>,
     origin: Option<Origin>,
 }
 
-/// What is looked at: a file, a part of it, and one run alone.
-type Wanted = (FileId, Option<FileRange>, Option<usize>);
+/// What is looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// Which file.
+    pub file: FileId,
+    /// Which part of it; none = all that the runs touch.
+    pub range: Option<FileRange>,
+    /// One run alone.
+    pub only: Option<usize>,
+    /// What the runs do not touch in the range is left out.
+    pub within: bool,
+}
 
 impl Session {
     /// Shows runs: the setting of each, and its trace.
@@ -136,7 +153,8 @@ impl Session {
         };
         let files = runs.iter().map(opened).max().unwrap_or(1).max(1);
         let differences = way.differences().map(|at| at as u32).collect();
-        Self { title, runs, way, at: 0, files, limits: Vec::new(), differences, origin: None }
+        let (needs, limits) = (Vec::new(), Vec::new());
+        Self { title, runs, way, at: 0, files, needs, limits, differences, origin: None }
     }
 
     /// The first run of this beside the first of another, under these names.
@@ -169,6 +187,7 @@ impl Session {
         self.runs.reverse();
         self.way.swap();
         self.limits.clear();
+        self.needs.clear();
     }
     /// Moments where two runs differ, ascending.
     pub fn differences(&self) -> &[u32] {
@@ -322,21 +341,42 @@ impl Session {
         }
         sides
     }
-    /// What the whole of these runs needs of the picture; found once for each view.
-    pub fn limits(
-        &mut self,
-        file: FileId,
-        range: Option<FileRange>,
-        only: Option<usize>,
-    ) -> Limits {
-        let wanted = (file, range, only);
-        let known = self.limits.iter().find(|(known, _)| *known == wanted);
-        if let Some((_, limits)) = known {
+    /// What a remount would find of a file now, by run.
+    pub fn left(&mut self, file: FileId, only: Option<usize>) -> Vec<Option<FileFate>> {
+        let of = |run: &mut Run| {
+            let (recording, position) = (run.timeline.recording(), run.timeline.position());
+            run.surveys.at(recording, position).ok()?.file(file)
+        };
+        let shown = |at: &usize| only.is_none_or(|only| only == *at);
+        let runs = self.runs.iter_mut().enumerate().filter(|(at, _)| shown(at));
+        runs.map(|(_, run)| of(run)).collect()
+    }
+    /// What the whole of these runs needs of the picture; found once for each of the last few
+    /// views.
+    pub fn limits(&mut self, part: Part) -> Limits {
+        if let Some((_, limits)) = self.limits.iter().find(|(other, _)| *other == part) {
             return limits.clone();
         }
-        let limits = Limits::of(&self.shown(only), file, range);
-        self.limits.push((wanted, limits.clone()));
+        let Part { file, range, only, within } = part;
+        if !self.needs.iter().any(|(of, alone, _)| (*of, *alone) == (file, only)) {
+            let needs = Needs::of(&self.shown(only), file);
+            self.needs.push((file, only, needs));
+        }
+        let needs = self.needs.iter().find(|(of, alone, _)| (*of, *alone) == (file, only));
+        let (_, _, needs) = needs.expect("it was just found");
+        let limits = match range {
+            Some(range) if within => needs.within(range),
+            range => needs.limits(range),
+        };
+        if self.limits.len() == VIEWS {
+            self.limits.remove(0);
+        }
+        self.limits.push((part, limits.clone()));
         limits
+    }
+    /// What there is to see of a file: spans of bytes.
+    pub fn spans(&mut self, file: FileId, only: Option<usize>) -> Vec<(u64, u64)> {
+        self.limits(Part { file, range: None, only, within: false }).spans().to_vec()
     }
 }
 
@@ -360,7 +400,7 @@ fn shared_words(a: &str, b: &str) -> usize {
 }
 
 /// A text of at most `most` characters.
-fn shorten(text: &str, most: usize) -> String {
+pub(crate) fn shorten(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }

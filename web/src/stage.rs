@@ -1,16 +1,19 @@
 //! The stage: which part of the runs is drawn, and the words that go with it.
 
-use crate::session::Session;
+use crate::looking;
+use crate::session::{Part, Session};
 use folioscope_core::scene::cells::Cell;
 use folioscope_core::scene::draw::{Anchor, Id, Mark, Shape, Style};
 use folioscope_core::scene::fixed::px;
+use folioscope_core::scene::inspect::{Depth, Details, inspect, related};
+use folioscope_core::scene::spots::{Key, Spot, find, spots};
 use folioscope_core::scene::table::{Table, rows};
 use folioscope_core::scene::view::{Lane, Lanes, View};
-use folioscope_core::scene::{render, svg};
+use folioscope_core::scene::{Scene, render, svg};
 use folioscope_core::units::{FileId, FileRange};
 
 /// Goes before the ids of the picture's patterns.
-const PREFIX: &str = "s";
+pub(crate) const PREFIX: &str = "s";
 /// Goes before those of legend and bars, which stay when the picture is hidden.
 pub(crate) const SHARED: &str = "k";
 
@@ -29,24 +32,52 @@ pub(crate) struct Look {
     pub(crate) only: Option<usize>,
     /// What goes to the device is still the question.
     pub(crate) covered: bool,
+    /// The range is a part that the viewer chose.
+    pub(crate) within: bool,
+    /// The thing under the cursor.
+    pub(crate) cursor: Option<Key>,
+    /// Whether its details are shown.
+    pub(crate) inspects: bool,
+}
+
+/// What is under the cursor.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Found {
+    /// Which run: 0 for A.
+    pub(crate) run: usize,
+    /// Its letter, or those of all where they are equal.
+    pub(crate) label: String,
+    /// Where it is, its name and its state, in a line.
+    pub(crate) words: String,
+    /// What is known of it.
+    pub(crate) details: Details,
 }
 
 /// The stage at one moment.
 #[derive(Clone, PartialEq, Default)]
 pub(crate) struct Picture {
-    /// The SVG.
-    pub(crate) svg: String,
-    /// What it shows, in a sentence.
-    pub(crate) alt: String,
-    /// The states on it.
-    pub(crate) legend: Vec<Cell>,
+    /// What is painted.
+    pub(crate) scene: Scene,
+    /// The things on it.
+    pub(crate) spots: Vec<Spot>,
+    /// What stands around those that the viewer looks at, over all else.
+    pub(crate) rings: Vec<Mark>,
+    /// What is under the cursor.
+    pub(crate) found: Option<Found>,
+    /// Where the view stands in the file, in thousandths; none where all of it is in view.
+    pub(crate) part: Option<u32>,
     /// The same as tables.
     pub(crate) tables: Vec<Table>,
 }
 
 /// Draws the moment that the session stands at; `twin` adds the tables.
 pub(crate) fn draw(session: &mut Session, look: &Look, twin: bool) -> Picture {
-    let limits = session.limits(look.file, look.range, look.only);
+    let (file, range) = (look.file, look.range);
+    let part = Part { file, range, only: look.only, within: look.within };
+    let limits = session.limits(part);
+    let spans = session.spans(look.file, look.only);
+    let remount = look.lanes.contains(&Lane::Left);
+    let left = if remount { session.left(look.file, look.only) } else { Vec::new() };
     let view = View {
         width: look.width,
         lanes: Lanes::only(&look.lanes),
@@ -55,6 +86,7 @@ pub(crate) fn draw(session: &mut Session, look: &Look, twin: bool) -> Picture {
         file: look.file,
         prefix: PREFIX.to_owned(),
         limits: Some(limits),
+        left,
         ..View::default()
     };
     let sides = session.shown(look.only);
@@ -63,11 +95,47 @@ pub(crate) fn draw(session: &mut Session, look: &Look, twin: bool) -> Picture {
         let cover = cover(&scene.marks);
         scene.marks.extend(cover);
     }
+    let spots = spots(&scene);
+    let under = look.cursor.and_then(|key| find(&spots, key));
+    let side = under.and_then(|spot| sides.get(usize::from(spot.key.run)));
+    let (mut rings, mut found) = (Vec::new(), None);
+    if let (Some(spot), Some(side)) = (under, side) {
+        let others = related(side, &view, &scene, &spots, spot);
+        rings.extend((0..).zip(&others).map(|(k, spot)| ring("echo", k, spot)));
+        rings.push(ring("ring", 0, spot));
+        let depth = if look.inspects { Depth::Causes } else { Depth::State };
+        let details = inspect(side, &view, spot.key, scene.bytes_of(spot), depth);
+        found = details.map(|details| {
+            let alike = !spots.iter().any(|one| one.key.lane == spot.key.lane && one.key.run > 0);
+            let labels: Vec<&str> = sides.iter().map(|side| side.label).collect();
+            let label = if alike { labels.join(" = ") } else { side.label.to_owned() };
+            let place = format!("{} {label}", spot.key.lane.name());
+            let words = format!("{}, {}: {}", place.trim(), details.name, details.state);
+            let run = look.only.unwrap_or(usize::from(spot.key.run));
+            Found { run, label, words, details }
+        });
+    }
     Picture {
-        svg: svg::render_inner(scene.width, scene.height, PREFIX, &scene.marks),
-        alt: scene.alt,
-        legend: scene.legend,
+        part: looking::part(&scene, &spans),
         tables: if twin { rows(&sides, &view) } else { Vec::new() },
+        scene,
+        spots,
+        rings,
+        found,
+    }
+}
+
+/// A ring around a thing: it leaves a gap of one pixel.
+fn ring(part: &'static str, k: u16, spot: &Spot) -> Mark {
+    let out = px(2);
+    let (x, y) = (spot.x0 - out, spot.y0 - out);
+    let (w, h) = (spot.x1 - spot.x0 + out * 2, spot.y1 - spot.y0 + out * 2);
+    let shape = Shape::Rect { x, y, w, h, r: px(2) };
+    Mark {
+        id: Id { run: spot.key.run, part, n: 0, k },
+        shape,
+        style: Style::Changed,
+        pattern: None,
     }
 }
 
@@ -129,15 +197,28 @@ mod tests {
             file: FileId::new(0),
             only: None,
             covered: true,
+            within: false,
+            cursor: None,
+            inspects: false,
         };
         let ask = draw(&mut session, &look, true);
-        assert!(ask.svg.contains(">?</text>") && !ask.svg.contains("s-hatch)"), "{}", ask.svg);
-        assert_eq!(ask.legend, [Cell::Dirty, Cell::Clean]);
+        let markup = |picture: &Picture| {
+            svg::render_inner(
+                picture.scene.width,
+                picture.scene.height,
+                PREFIX,
+                &picture.scene.marks,
+            )
+        };
+        let svg = markup(&ask);
+        assert!(svg.contains(">?</text>") && !svg.contains("s-hatch)"), "{svg}");
+        assert_eq!(ask.scene.legend, [Cell::Dirty, Cell::Clean]);
         session.go(lesson.told.stops[1].at);
         look.covered = false;
         let answer = draw(&mut session, &look, true);
-        assert!(answer.svg.contains("s-hatch)") && !answer.svg.contains("style"));
-        assert!(answer.legend.contains(&Cell::Wasted));
+        let svg = markup(&answer);
+        assert!(svg.contains("s-hatch)") && !svg.contains("style"));
+        assert!(answer.scene.legend.contains(&Cell::Wasted));
         let said: Vec<&str> = answer
             .tables
             .iter()

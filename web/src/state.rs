@@ -4,6 +4,7 @@ use crate::chart::Chart;
 use crate::compare::Compare;
 use crate::find::Find;
 use crate::lesson::{Answer, Lesson};
+use crate::looking::Looking;
 use crate::session::Session;
 use crate::stage::Look;
 use folioscope_core::scene::view::Lane;
@@ -14,6 +15,9 @@ use folioscope_core::units::{FileId, FileRange};
 pub(crate) const SPEEDS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 /// Above this speed only the ends of operations are drawn, so that nothing flashes.
 const FLASH: u32 = 8;
+
+/// Steps of a run that is long.
+const LONG: usize = 50_000;
 
 const FIVE: [Lane; 5] = [Lane::File, Lane::Cache, Lane::Mapping, Lane::Bios, Lane::Device];
 
@@ -45,6 +49,7 @@ pub(crate) struct State {
     pub(crate) whole: bool,
     pub(crate) why: bool,
     pub(crate) file: u32,
+    pub(crate) looking: Looking,
     pub(crate) grain: Grain,
     /// Index in [`SPEEDS`].
     pub(crate) speed: usize,
@@ -70,7 +75,9 @@ impl State {
     /// The runs of a file, where their first write goes to the device.
     pub(crate) fn file(name: String, mut session: Session) -> Self {
         session.go(session.first_write());
-        let lanes = Lane::usual().collect();
+        // What a remount would find is folded from step to step: in a long run it must be asked for.
+        let long = session.runs().iter().any(|run| run.timeline().len() > LONG);
+        let lanes = Lane::usual().filter(|lane| !long || *lane != Lane::Left).collect();
         Self::new(session, Open::File { name }, lanes, true)
     }
     fn new(session: Session, open: Open, lanes: Vec<Lane>, all: bool) -> Self {
@@ -82,6 +89,7 @@ impl State {
             whole: all,
             why: all,
             file: 0,
+            looking: Looking::default(),
             grain: Grain::Function,
             speed: 2,
             find: Find::default(),
@@ -111,6 +119,9 @@ impl State {
     }
     /// The part of the file that is in view.
     pub(crate) fn range(&self) -> Option<FileRange> {
+        if self.looking.range.is_some() {
+            return self.looking.range;
+        }
         match &self.open {
             Open::Lesson { lesson, .. } if !self.whole => lesson.told.focus,
             Open::Lesson { .. } | Open::File { .. } => None,
@@ -125,6 +136,9 @@ impl State {
             file: FileId::new(self.file),
             only: self.compare.only,
             covered: self.asks(),
+            within: self.looking.range.is_some(),
+            cursor: self.looking.cursor,
+            inspects: self.looking.inspects,
         }
     }
 
@@ -160,6 +174,7 @@ impl State {
         let Open::Lesson { lesson, answer, stop } = &mut self.open else { return };
         let number = number.min(lesson.last_stop());
         *stop = number;
+        self.looking.range = None;
         if number > 0 {
             answer.get_or_insert(Answer::Shown);
         }

@@ -14,7 +14,7 @@ use super::view::{Lane, LaneMode, View};
 use super::{Side, lanes};
 use crate::counters::Counter;
 use crate::trace::model::Model;
-use crate::trace::survey::FileFate;
+use crate::trace::survey::{FileFate, Survey};
 use crate::trace::timeline::Timeline;
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ impl Run {
     pub(super) fn new(nth: usize, side: &Side<'_>, view: &View, limits: &Limits) -> Self {
         let timeline = side.timeline;
         let now = Snapshot::of(timeline.model(), timeline.current(), view.file, &limits.spans);
-        let before = before(timeline);
+        let before = timeline.previous();
         let course = limits.courses.get(nth).cloned().unwrap_or_default();
         let array = |model: &Model| ArrayView::of(model, limits, nth);
         Self {
@@ -56,9 +56,9 @@ impl Run {
             name: side.name.to_owned(),
             now,
             array: array(timeline.model()),
-            array_before: before.as_ref().and_then(array),
+            array_before: before.as_deref().and_then(array),
             before: before.map(|model| Snapshot::of(&model, None, view.file, &limits.spans)),
-            left: view.lanes.shows(Lane::Left).then(|| course.left(timeline, view.file)).flatten(),
+            left: view.lanes.shows(Lane::Left).then(|| left(nth, timeline, view)).flatten(),
             position: timeline.position(),
             page: timeline.header().geometry.page_size().get(),
             course,
@@ -70,14 +70,14 @@ impl Run {
     }
 }
 
-/// The state before the last step; none at the start.
-fn before(timeline: &Timeline) -> Option<Model> {
-    timeline.current()?;
-    let mut model = timeline.model().clone();
-    for delta in timeline.changes().iter().rev() {
-        model.apply(&delta.inverse()).ok()?;
+/// What a remount would find of the file; none before it is opened.
+pub(super) fn left(nth: usize, timeline: &Timeline, view: &View) -> Option<FileFate> {
+    if let Some(kept) = view.left.get(nth) {
+        return kept.clone();
     }
-    Some(model)
+    let mut survey = Survey::new(timeline.header().geometry);
+    survey.seek(timeline.recording(), timeline.position()).ok()?;
+    survey.file(view.file)
 }
 
 /// What the run did so far, in numbers.

@@ -9,7 +9,7 @@ use super::members::whole_stripes;
 use super::snapshot::{BioView, bios, extents, requests};
 use crate::ordered::OrderedMap;
 use crate::trace::delta::DeltaKind;
-use crate::trace::model::{BioRecord, Model, Place};
+use crate::trace::model::{BioRecord, Model, Place, RequestRecord};
 use crate::trace::timeline::Timeline;
 use crate::units::{FileId, FileRange, MAX_POS};
 use std::collections::BTreeSet;
@@ -48,7 +48,7 @@ pub struct Limits {
     pub(super) courses: Vec<Arc<Course>>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default, Debug)]
 struct Seen {
     /// Bytes of folios: the end of the longest by first byte.
     touched: OrderedMap<u64, u64>,
@@ -63,7 +63,7 @@ struct Seen {
     stripes: BTreeSet<u64>,
     members: usize,
     whole: Vec<u64>,
-    course: Course,
+    course: Arc<Course>,
 }
 
 impl Seen {
@@ -73,42 +73,83 @@ impl Seen {
     }
 }
 
-impl Limits {
-    /// What these runs need, for this file and this range (none = all that they touch).
-    pub fn of(sides: &[Side<'_>], file: FileId, range: Option<FileRange>) -> Self {
-        let mut seen: Vec<Seen> = sides.iter().map(|side| replay(side.timeline, file)).collect();
+/// What whole runs do to a file, found by one replay of each: enough for the limits of any part of
+/// it.
+#[derive(Clone, Debug)]
+pub struct Needs {
+    seen: Vec<Seen>,
+    /// Bytes that folios, and blocks, have at most; bytes that blocks have at least.
+    grain: u64,
+    block: u64,
+    least: u64,
+}
+
+impl Needs {
+    /// What these runs do to this file.
+    pub fn of(sides: &[Side<'_>], file: FileId) -> Self {
         let geometries = || sides.iter().map(|side| side.timeline.header().geometry);
-        let grain =
-            geometries().map(|g| g.page_size().get().max(g.block_size().get())).max().unwrap_or(1);
-        let block = geometries().map(|g| g.block_size().get()).max().unwrap_or(1);
+        let block = || geometries().map(|g| g.block_size().get());
+        Self {
+            seen: sides.iter().map(|side| replay(side.timeline, file)).collect(),
+            grain: geometries()
+                .map(|g| g.page_size().get().max(g.block_size().get()))
+                .max()
+                .unwrap_or(1),
+            block: block().max().unwrap_or(1),
+            least: block().min().unwrap_or(1),
+        }
+    }
+    /// The limits of a picture that shows this range, or all that is touched.
+    pub fn limits(&self, range: Option<FileRange>) -> Limits {
+        let block = self.block;
         let spans = range.filter(|range| !range.is_empty()).map_or_else(
-            || spans(&seen, grain, block),
+            || spans(&self.seen, self.grain, block),
             |range| {
                 let (start, end) = (range.start().get(), range.end().get());
                 vec![(start / block * block, end.div_ceil(block) * block)]
             },
         );
-        let spans = cut(spans, geometries().map(|g| g.block_size().get()).min().unwrap_or(1));
+        self.with(spans)
+    }
+    /// The limits of a picture that shows what is touched in this range, with the empty spans left
+    /// out; of the range itself where nothing is.
+    pub fn within(&self, range: FileRange) -> Limits {
+        let (start, end) = (range.start().get(), range.end().get());
+        let all = spans(&self.seen, self.grain, self.block).into_iter();
+        let inside: Vec<Span> = all
+            .map(|span| (span.0.max(start), span.1.min(end)))
+            .filter(|span| span.0 < span.1)
+            .collect();
+        if inside.is_empty() { self.limits(Some(range)) } else { self.with(inside) }
+    }
+    fn with(&self, spans: Vec<Span>) -> Limits {
+        let seen = &self.seen;
+        let spans = cut(spans, self.least);
         let same = seen.windows(2).all(|two| two[0].extents == two[1].extents);
-        Self {
-            sectors: sectors(&seen, &spans, block),
+        let stripes: BTreeSet<u64> = seen.iter().flat_map(|seen| &seen.stripes).copied().collect();
+        Limits {
+            sectors: sectors(seen, &spans, self.block),
             spans,
             request_rows: seen.iter().map(|seen| seen.request_rows).max().unwrap_or(0),
-            stripes: {
-                let all: BTreeSet<u64> =
-                    seen.iter().flat_map(|seen| &seen.stripes).copied().collect();
-                all.into_iter().collect()
-            },
+            stripes: stripes.into_iter().collect(),
             members: seen.iter().map(|seen| seen.members).max().unwrap_or(0),
             whole: seen.iter().map(|seen| seen.whole.clone()).collect(),
             bio_rows: seen.iter().map(|seen| seen.bio_rows).max().unwrap_or(1).max(1),
             tally: seen.iter().map(|seen| seen.tally).max().unwrap_or(1).max(1),
             mapping_fixed: same && seen.iter().all(|seen| !seen.extents_move),
-            courses: seen
-                .iter_mut()
-                .map(|seen| Arc::new(core::mem::take(&mut seen.course)))
-                .collect(),
+            courses: seen.iter().map(|seen| Arc::clone(&seen.course)).collect(),
         }
+    }
+}
+
+impl Limits {
+    /// What these runs need, for this file and this range (none = all that they touch).
+    pub fn of(sides: &[Side<'_>], file: FileId, range: Option<FileRange>) -> Self {
+        Needs::of(sides, file).limits(range)
+    }
+    /// The bytes of the file that are shown: ascending spans, from and to.
+    pub fn spans(&self) -> &[(u64, u64)] {
+        &self.spans
     }
 }
 
@@ -118,7 +159,7 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
     let mut seen = Seen::default();
     let recording = timeline.recording();
     for at in 0..recording.len() {
-        let (mut moved, mut mapped, mut asked) = (false, false, false);
+        let (mut moved, mut mapped, mut asked) = (Vec::new(), false, Vec::new());
         for delta in recording.deltas(at) {
             if model.apply(delta).is_err() {
                 return seen;
@@ -150,8 +191,8 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                 DeltaKind::CowLen | DeltaKind::CowAt | DeltaKind::SharedLen => {
                     seen.extents_move |= delta.object == file.get();
                 }
-                DeltaKind::BioHead | DeltaKind::BioState => moved = true,
-                DeltaKind::RequestHead | DeltaKind::RequestLen => asked = true,
+                DeltaKind::BioHead | DeltaKind::BioState => moved.push(delta.object),
+                DeltaKind::RequestHead | DeltaKind::RequestLen => asked.push(delta.object),
                 DeltaKind::FileSize
                 | DeltaKind::FileDiskSize
                 | DeltaKind::ExtentLen
@@ -206,7 +247,7 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                 | DeltaKind::ZonePointer => {}
             }
         }
-        seen.course.step(&model, recording, at, file);
+        Arc::make_mut(&mut seen.course).step(&model, recording, at, file);
         if mapped {
             let placed = extents(&model, file)
                 .into_iter()
@@ -217,18 +258,20 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                 }
             }
         }
-        if asked && seen.request_rows < MAX_BIO_ROWS {
+        if seen.request_rows < MAX_BIO_ROWS
+            && asked.iter().any(|id| crowds_requests(&model, *id, seen.request_rows))
+        {
             let all = requests(&model, file);
             let spans: Vec<_> = all.iter().map(|request| vec![request.span()]).collect();
             let rows = pack_spans(&spans).into_iter().max().map_or(0, |row| row + 1);
             seen.request_rows = seen.request_rows.max(rows.min(MAX_BIO_ROWS));
         }
-        if moved && model.bios().count() > seen.bio_rows && seen.bio_rows < MAX_BIO_ROWS {
+        if seen.bio_rows < MAX_BIO_ROWS && moved.iter().any(|id| crowds_bios(&model, *id)) {
             let rows = pack(&bios(&model, file)).into_iter().max().map_or(1, |row| row + 1);
             seen.bio_rows = seen.bio_rows.max(rows.min(MAX_BIO_ROWS));
         }
     }
-    seen.course.finish();
+    Arc::make_mut(&mut seen.course).finish();
     let array = model.array();
     if let Some(shape) = array.shape() {
         seen.members = usize::from(shape.members);
@@ -314,17 +357,71 @@ pub(super) fn pack(bios: &[BioView]) -> Vec<usize> {
 
 /// The row of each thing: the first in which none of its spans meets another thing's.
 pub(super) fn pack_spans(all: &[Vec<Span>]) -> Vec<usize> {
+    // By row its spans: ascending, those that touch as one.
     let mut rows: Vec<Vec<Span>> = Vec::new();
     let mut places = Vec::with_capacity(all.len());
+    let meets = |row: &[Span], span: &Span| {
+        let behind = row.partition_point(|other| other.1 <= span.0);
+        row.get(behind).is_some_and(|other| other.0 < span.1)
+    };
     for spans in all {
-        let free =
-            |row: &Vec<Span>| !row.iter().any(|a| spans.iter().any(|b| a.0 < b.1 && b.0 < a.1));
+        let free = |row: &Vec<Span>| !spans.iter().any(|span| meets(row, span));
         let at = rows.iter().position(free).unwrap_or(rows.len());
         if at == rows.len() {
             rows.push(Vec::new());
         }
-        rows[at].extend(spans);
+        spans.iter().for_each(|span| insert(&mut rows[at], *span));
         places.push(at);
     }
     places
+}
+
+/// Adds a span to ascending ones; those that it meets or touches become one with it.
+fn insert(row: &mut Vec<Span>, span: Span) {
+    let from = row.partition_point(|other| other.1 < span.0);
+    let to = row.partition_point(|other| other.0 <= span.1);
+    let joined =
+        row[from..to].iter().fold(span, |all, other| (all.0.min(other.0), all.1.max(other.1)));
+    row.splice(from..to, [joined]);
+}
+
+/// Whether a bio that just moved meets another in the file, so that rows must be counted.
+fn crowds_bios(model: &Model, id: u32) -> bool {
+    let span = |bio: &BioRecord| (bio.pos().get(), bio.pos().get().saturating_add(bio.len().get()));
+    let Some(mine) = model.bio(id).map(span) else { return false };
+    let others = model.bios().filter(|(other, _)| *other != id).map(|(_, bio)| span(bio));
+    others.into_iter().any(|other| other.0 < mine.1 && mine.0 < other.1)
+}
+
+/// The same of a request on the device; the first one counts, too.
+fn crowds_requests(model: &Model, id: u32, rows: usize) -> bool {
+    let span =
+        |one: &RequestRecord| (one.addr().get(), one.addr().get().saturating_add(one.len().get()));
+    let all = || model.requests();
+    let Some((_, mine)) = all().find(|(other, _)| *other == id) else { return false };
+    let mine = span(mine);
+    let mut others = all().filter(|(other, _)| *other != id).map(|(_, one)| span(one));
+    rows == 0 || others.any(|other| other.0 < mine.1 && mine.0 < other.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn things_that_meet_stand_in_rows_of_their_own() {
+        let all: [&[Span]; 6] =
+            [&[(0, 10)], &[(10, 20)], &[(5, 15)], &[(30, 40), (0, 1)], &[(20, 30)], &[(39, 41)]];
+        let all: Vec<Vec<Span>> = all.iter().map(|spans| spans.to_vec()).collect();
+        assert_eq!(pack_spans(&all), [0, 0, 1, 1, 0, 0]);
+    }
+
+    #[test]
+    fn spans_that_touch_are_one() {
+        let mut row = Vec::new();
+        for span in [(4, 6), (0, 2), (8, 9), (2, 4), (6, 7), (20, 30), (1, 25)] {
+            insert(&mut row, span);
+        }
+        assert_eq!(row, [(0, 30)]);
+    }
 }

@@ -12,12 +12,14 @@ pub mod chart;
 mod course;
 pub mod draw;
 pub mod fixed;
+pub mod inspect;
 mod lanes;
 mod layout;
 pub mod limits;
 mod members;
 pub mod plot;
 mod snapshot;
+pub mod spots;
 pub mod svg;
 pub mod table;
 pub mod text;
@@ -26,12 +28,14 @@ pub mod tokens;
 pub mod view;
 
 use crate::trace::timeline::Timeline;
+use axis::Segment;
 use canvas::{Area, Canvas, id};
 pub use caption::{evidence, swatch};
 use cells::Cell;
 use draw::{Mark, Shape, Style};
 use fixed::{Fx, px};
 use layout::Frame;
+use spots::{Spot, Thing};
 use view::{Theme, View};
 
 /// A run to show.
@@ -45,8 +49,21 @@ pub struct Side<'a> {
     pub timeline: &'a Timeline,
 }
 
+/// A span of the file and where it is drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stretch {
+    /// First byte.
+    pub start: u64,
+    /// First byte behind it.
+    pub end: u64,
+    /// Left edge.
+    pub x0: Fx,
+    /// Right edge.
+    pub x1: Fx,
+}
+
 /// A picture.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Scene {
     /// What to paint, in this order.
     pub marks: Vec<Mark>,
@@ -60,6 +77,10 @@ pub struct Scene {
     pub alt: String,
     /// The states that are on screen, the most notable first.
     pub legend: Vec<Cell>,
+    /// The spans of the file that are shown, each with its place.
+    pub axis: Vec<Stretch>,
+    /// Bytes of a block; of several sizes the smallest.
+    pub block: u64,
     /// Which colours.
     pub theme: Theme,
     /// Goes before every id.
@@ -91,8 +112,46 @@ pub fn render(sides: &[Side<'_>], view: &View) -> Scene {
         title: view.title.clone().unwrap_or_else(title),
         alt: caption::alt(sides, &frame),
         legend: caption::legend(&frame),
+        axis: frame.file.segments().iter().map(stretch).collect(),
+        block: frame.runs.iter().map(|run| run.now.cache.block).min().unwrap_or(1),
         theme: view.theme,
         prefix: view.prefix.clone(),
+    }
+}
+
+const fn stretch(segment: &Segment) -> Stretch {
+    let Segment { start, end, x0, x1 } = *segment;
+    Stretch { start, end, x0: px(x0), x1: px(x1) }
+}
+
+impl Scene {
+    /// The byte of the file at a place of its axis; the nearest one that is shown.
+    pub fn byte_at(&self, x: Fx) -> u64 {
+        let away = |span: &&Stretch| (span.x0 - x).max(x - span.x1).max(Fx::ZERO);
+        let Some(span) = self.axis.iter().min_by_key(away) else { return 0 };
+        let (wide, at) = (span.x1 - span.x0, x.clamp(span.x0, span.x1) - span.x0);
+        let len = u128::from(span.end - span.start);
+        let part = len * at.get().unsigned_abs() as u128 / wide.get().unsigned_abs().max(1) as u128;
+        span.start + part as u64
+    }
+    /// The bytes of the file that a box covers: whole blocks, one at least.
+    pub fn bytes_of(&self, spot: &Spot) -> (u64, u64) {
+        let block = self.block.max(1);
+        let near = |x: Fx| (self.byte_at(x) + block / 2) / block * block;
+        let (start, end) = match spot.key.thing {
+            Thing::Blocks(first) => (first * block, near(spot.x1)),
+            Thing::Folio(start) | Thing::Extent(start) | Thing::NewCopy(start) => {
+                (start, near(spot.x1))
+            }
+            Thing::Op
+            | Thing::End(_)
+            | Thing::Hole(_)
+            | Thing::Bio(_)
+            | Thing::Request(_)
+            | Thing::Chunk { .. }
+            | Thing::Left(_) => (near(spot.x0), near(spot.x1)),
+        };
+        (start, end.max(start + block))
     }
 }
 

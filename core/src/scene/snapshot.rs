@@ -272,21 +272,24 @@ pub(super) fn bios(model: &Model, file: FileId) -> Vec<BioView> {
 
 /// The requests that were made for a file.
 pub(super) fn requests(model: &Model, file: FileId) -> Vec<RequestView> {
-    let view = |(id, request): (u32, &RequestRecord)| {
-        let mine = |bio: &BioRecord| bio.request().is_some_and(|of| of.get() == id);
-        let start = |bio: &BioRecord| bio.addr().get();
-        let span = |bio: &BioRecord| (start(bio), start(bio).saturating_add(bio.len().get()));
-        let bios = model.bios().filter(|(_, bio)| mine(bio)).map(|(_, bio)| span(bio));
-        let mut bios: Vec<Span> = bios.collect();
-        bios.sort_unstable();
-        RequestView {
-            id,
-            head: request.head(),
-            addr: request.addr().get(),
-            bytes: request.len().get(),
-            state: request.state(),
-            bios,
-        }
+    let start = |bio: &BioRecord| bio.addr().get();
+    let span = |bio: &BioRecord| (start(bio), start(bio).saturating_add(bio.len().get()));
+    let mine = |(_, bio): (u32, &BioRecord)| Some((bio.request()?.get(), span(bio)));
+    // By request, ascending: its bios on the device.
+    let mut bios: Vec<(u32, Span)> = model.bios().filter_map(mine).collect();
+    bios.sort_unstable();
+    let of = |id: u32| {
+        let (from, to) =
+            (bios.partition_point(|one| one.0 < id), bios.partition_point(|one| one.0 <= id));
+        bios[from..to].iter().map(|(_, span)| *span).collect()
+    };
+    let view = |(id, request): (u32, &RequestRecord)| RequestView {
+        id,
+        head: request.head(),
+        addr: request.addr().get(),
+        bytes: request.len().get(),
+        state: request.state(),
+        bios: of(id),
     };
     model.requests().filter(|(_, request)| request.head().file == file).map(view).collect()
 }

@@ -202,6 +202,8 @@ fn every_state_has_its_shape() {
         legend: Cell::ALL.to_vec(),
         theme: Theme::Auto,
         prefix: "s".to_owned(),
+        axis: Vec::new(),
+        block: 1,
     };
     golden("states.svg", &svg::render_svg(&scene));
 }

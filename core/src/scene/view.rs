@@ -2,6 +2,7 @@
 
 use super::Side;
 use super::limits::Limits;
+use crate::trace::survey::FileFate;
 use crate::units::{FileId, FileRange};
 use std::borrow::Cow;
 
@@ -222,6 +223,10 @@ pub struct View {
     /// What the whole run needs, so that nothing jumps from step to step. It costs a replay: keep
     /// [`Limits::of`] where many steps are drawn. None = found out at each drawing.
     pub limits: Option<Limits>,
+    /// By run, what a remount would find of the file now. It costs a replay: keep
+    /// [`crate::trace::survey::Surveys`] where many steps are drawn. Empty = found out at each
+    /// drawing that shows it.
+    pub left: Vec<Option<FileFate>>,
 }
 
 impl View {
@@ -265,6 +270,7 @@ impl Default for View {
             file: FileId::new(0),
             prefix: "f".to_owned(),
             limits: None,
+            left: Vec::new(),
         }
     }
 }

@@ -91,6 +91,10 @@ impl Model {
     pub fn bios(&self) -> impl Iterator<Item = (u32, &BioRecord)> {
         self.bios.iter()
     }
+    /// One bio.
+    pub fn bio(&self, id: u32) -> Option<&BioRecord> {
+        self.bios.get(id)
+    }
     /// Requests that wait, are with the device, or were done a moment ago.
     pub fn requests(&self) -> impl Iterator<Item = (u32, &RequestRecord)> {
         self.requests.iter()

@@ -166,6 +166,8 @@ impl Survey {
         let geometry = self.model.geometry();
         let end = geometry.round_up_block(file.size().max(durable.size));
         let count = geometry.file_block_floor(end).get();
+        let (dirty, sent) = (self.dirty(id, count), self.in_flight(id, count));
+        let cached = self.cached_spans();
         let blocks = (0..count).map(|block| {
             let start = Pos::ZERO + geometry.block_offset(BlockNo::new(block)).since(Offset::ZERO);
             let stop = start + geometry.block_size();
@@ -173,9 +175,9 @@ impl Survey {
             let here = self.place(&now, start);
             let recorded = here.is_some() && here == kept && stop.min(file.size()) <= durable.size;
             let fate = match here {
-                _ if self.is_dirty(id, start) => Fate::Memory,
-                _ if self.is_in_flight(id, start) => Fate::InFlight,
-                Some(addr) if recorded && !self.is_cached(addr) => Fate::Durable,
+                _ if dirty[block as usize] => Fate::Memory,
+                _ if sent[block as usize] => Fate::InFlight,
+                Some(addr) if recorded && !holds(&cached, addr) => Fate::Durable,
                 Some(_) => Fate::Volatile,
                 None => Fate::Nothing,
             };
@@ -187,36 +189,102 @@ impl Survey {
         });
         Some(FileFate { size: durable.size, blocks: blocks.collect() })
     }
-    /// Where a block with data lies.
+    /// Where a block with data lies; the extents ascend.
     fn place(&self, extents: &[(u32, Bytes, MapType, DevAddr)], pos: Pos) -> Option<DevAddr> {
         let geometry = self.model.geometry();
-        extents.iter().find_map(|(block, len, state, addr)| {
-            let start = geometry.block_offset(BlockNo::new(u64::from(*block)));
-            let start = Pos::ZERO + start.since(Offset::ZERO);
-            let inside = start <= pos && pos < start + *len && *state == MapType::Mapped;
-            inside.then(|| *addr + pos.since(start))
-        })
+        let start = |block: u32| {
+            Pos::ZERO + geometry.block_offset(BlockNo::new(block.into())).since(Offset::ZERO)
+        };
+        let behind = extents.partition_point(|(block, ..)| start(*block) <= pos);
+        let (block, len, state, addr) = extents[..behind].last()?;
+        let inside = pos < start(*block) + *len && *state == MapType::Mapped;
+        inside.then(|| *addr + pos.since(start(*block)))
     }
-    fn is_cached(&self, addr: DevAddr) -> bool {
-        self.cached.iter().any(|(_, start, end)| *start <= addr && addr < *end)
+    /// What the device has in its cache only: ascending, and no two meet.
+    fn cached_spans(&self) -> Vec<(DevAddr, DevAddr)> {
+        let mut all: Vec<_> = self.cached.iter().map(|(_, start, end)| (*start, *end)).collect();
+        all.sort_unstable();
+        let mut spans: Vec<(DevAddr, DevAddr)> = Vec::new();
+        for (start, end) in all {
+            match spans.last_mut() {
+                Some(last) if start <= last.1 => last.1 = end.max(last.1),
+                Some(_) | None => spans.push((start, end)),
+            }
+        }
+        spans
     }
-    fn is_dirty(&self, file: FileId, pos: Pos) -> bool {
+    /// Of the first blocks of a file, those that only memory has.
+    fn dirty(&self, file: FileId, count: u64) -> Vec<bool> {
         let geometry = self.model.geometry();
-        self.model.folios().any(|(_, folio)| {
-            let place = folio.place();
-            let start = geometry.page_pos(place.index);
-            let inside = place.file == file
-                && start <= pos
-                && pos < start + geometry.folio_size(place.order);
-            let block = || geometry.block_floor(Offset::ZERO + pos.since(start)).get() as u32;
-            inside && (folio.is_dirty(block()) || folio.is_asked(block()))
-        })
+        let mut found = vec![false; count as usize];
+        for (_, folio) in self.model.folios().filter(|(_, folio)| folio.place().file == file) {
+            let first = geometry.file_block_floor(geometry.page_pos(folio.place().index)).get();
+            let shown = folio.blocks().min(count.saturating_sub(first) as u32);
+            for at in (0..shown).filter(|at| folio.is_dirty(*at) || folio.is_asked(*at)) {
+                found[(first + u64::from(at)) as usize] = true;
+            }
+        }
+        found
     }
-    fn is_in_flight(&self, file: FileId, pos: Pos) -> bool {
-        self.model.bios().any(|(_, bio)| {
-            let here = bio.pos() <= pos && pos < bio.pos() + bio.len();
+    /// Of the first blocks of a file, those whose first byte is on its way to the device.
+    fn in_flight(&self, file: FileId, count: u64) -> Vec<bool> {
+        let block = self.model.geometry().block_size().get();
+        let mut found = vec![false; count as usize];
+        let sent = |bio: &&super::model::BioRecord| {
             let writes = bio.head().op == BioOp::Write && bio.head().file == file;
-            writes && here && bio.state() == BioState::InFlight
-        })
+            writes && bio.state() == BioState::InFlight
+        };
+        for bio in self.model.bios().map(|(_, bio)| bio).filter(sent) {
+            let first = bio.pos().get().div_ceil(block).min(count);
+            let last = (bio.pos() + bio.len()).get().div_ceil(block).min(count);
+            found[first as usize..last as usize].fill(true);
+        }
+        found
+    }
+    /// How many steps were folded.
+    pub const fn position(&self) -> usize {
+        self.at
+    }
+}
+
+/// Whether one of these ascending spans holds an address.
+fn holds(spans: &[(DevAddr, DevAddr)], addr: DevAddr) -> bool {
+    let behind = spans.partition_point(|(start, _)| *start <= addr);
+    spans[..behind].last().is_some_and(|(_, end)| addr < *end)
+}
+
+/// Steps between two surveys that are kept.
+const KEPT_EVERY: usize = 8192;
+
+/// Surveys of one recording, so that going from step to step folds no more than what lies between.
+#[derive(Clone, Debug)]
+pub struct Surveys {
+    now: Survey,
+    kept: Vec<Survey>,
+}
+
+impl Surveys {
+    /// Before the first step.
+    pub fn new(geometry: Geometry) -> Self {
+        let now = Survey::new(geometry);
+        Self { kept: vec![now.clone()], now }
+    }
+    /// The survey after the first `position` steps.
+    pub fn at(&mut self, recording: &Recording, position: usize) -> Result<&Survey, Mismatch> {
+        let position = position.min(recording.len());
+        let behind = self.kept.partition_point(|kept| kept.at <= position).saturating_sub(1);
+        let nearest = &self.kept[behind];
+        if self.now.at > position || self.now.at < nearest.at {
+            self.now = nearest.clone();
+        }
+        while self.now.at < position {
+            let next = (self.now.at / KEPT_EVERY + 1) * KEPT_EVERY;
+            self.now.seek(recording, next.min(position))?;
+            let last = self.kept.last().map_or(0, |kept| kept.at);
+            if self.now.at.is_multiple_of(KEPT_EVERY) && self.now.at > last {
+                self.kept.push(self.now.clone());
+            }
+        }
+        Ok(&self.now)
     }
 }

@@ -7,6 +7,7 @@ use super::delta::Delta;
 use super::header::Header;
 use super::model::{Mismatch, Model};
 use super::step::{Grain, Step};
+use std::borrow::Cow;
 
 /// Steps between two keyframes.
 pub const KEYFRAME_EVERY: usize = 4096;
@@ -58,7 +59,12 @@ pub struct Timeline {
     keyframes: Vec<(usize, Model)>,
     position: usize,
     model: Model,
+    /// The state before the step that was applied last, where somebody wants it kept.
+    previous: Option<Model>,
 }
+
+/// Up to this many steps the state before the last step goes along with the state.
+const NEAR: usize = 64;
 
 impl Timeline {
     /// Replays the recording once to check it and to keep keyframes; stands at the start.
@@ -74,7 +80,7 @@ impl Timeline {
             }
         }
         let model = Model::new(header.geometry);
-        Ok(Self { header, recording, keyframes, position: 0, model })
+        Ok(Self { header, recording, keyframes, position: 0, model, previous: None })
     }
     /// What the trace says about its run.
     pub const fn header(&self) -> &Header {
@@ -100,6 +106,21 @@ impl Timeline {
     pub const fn model(&self) -> &Model {
         &self.model
     }
+    /// Keeps the state before the last step from now on, for who looks at it after every step.
+    pub fn keep_previous(&mut self) {
+        self.previous = Some(self.undone());
+    }
+    /// The state before the step that was applied last; none at the start.
+    pub fn previous(&self) -> Option<Cow<'_, Model>> {
+        self.position.checked_sub(1)?;
+        Some(self.previous.as_ref().map_or_else(|| Cow::Owned(self.undone()), Cow::Borrowed))
+    }
+    /// The state without the step that was applied last; at the start the state itself.
+    fn undone(&self) -> Model {
+        let mut model = self.model.clone();
+        take_back(&mut model, self.changes());
+        model
+    }
     /// The step that was applied last.
     pub fn current(&self) -> Option<&Step> {
         self.position.checked_sub(1).map(|at| self.recording.step(at))
@@ -113,17 +134,19 @@ impl Timeline {
         if self.position == self.len() {
             return false;
         }
-        for delta in self.recording.deltas(self.position) {
-            self.model.apply(delta).expect("the whole trace was checked when it was opened");
+        if let (Some(previous), Some(at)) = (&mut self.previous, self.position.checked_sub(1)) {
+            apply(previous, self.recording.deltas(at));
         }
+        apply(&mut self.model, self.recording.deltas(self.position));
         self.position += 1;
         true
     }
     /// Takes the last step back; false at the start.
     pub fn back(&mut self) -> bool {
         let Some(at) = self.position.checked_sub(1) else { return false };
-        for delta in self.recording.deltas(at).iter().rev() {
-            self.model.apply(&delta.inverse()).expect("what was applied can be taken back");
+        take_back(&mut self.model, self.recording.deltas(at));
+        if let (Some(previous), Some(before)) = (&mut self.previous, at.checked_sub(1)) {
+            take_back(previous, self.recording.deltas(before));
         }
         self.position = at;
         true
@@ -140,22 +163,24 @@ impl Timeline {
         }
         let (from, model) = self.nearest_keyframe(target);
         let mut model = model.clone();
-        let fits = "the whole trace was checked when it was opened";
         for at in *from..target {
-            let deltas = self.recording.deltas(at).iter();
-            deltas.for_each(|delta| model.apply(delta).expect(fits));
+            apply(&mut model, self.recording.deltas(at));
         }
         for at in (target..*from).rev() {
-            let deltas = self.recording.deltas(at).iter().rev();
-            deltas.for_each(|delta| model.apply(&delta.inverse()).expect(fits));
+            take_back(&mut model, self.recording.deltas(at));
         }
         model
     }
     /// Goes to the state after `position` steps, or to the end.
     pub fn seek(&mut self, position: usize) {
         let target = position.min(self.len());
+        let far = self.position.abs_diff(target) > NEAR;
+        let kept = self.previous.is_some();
+        if far {
+            self.previous = None;
+        }
         let (from, model) = self.nearest_keyframe(target);
-        if from.abs_diff(target) < self.position.abs_diff(target) {
+        if far && from.abs_diff(target) < self.position.abs_diff(target) {
             (self.position, self.model) = (*from, model.clone());
         }
         while self.position < target {
@@ -163,6 +188,9 @@ impl Timeline {
         }
         while self.position > target {
             self.back();
+        }
+        if far && kept {
+            self.keep_previous();
         }
     }
     /// The nearest position behind `from` whose last step is at least as coarse as `grain`; the end
@@ -179,5 +207,17 @@ impl Timeline {
             .rev()
             .find(|position| self.recording.step(position - 1).rule.grain() <= grain)
             .unwrap_or(0)
+    }
+}
+
+fn apply(model: &mut Model, deltas: &[Delta]) {
+    for delta in deltas {
+        model.apply(delta).expect("the whole trace was checked when it was opened");
+    }
+}
+
+fn take_back(model: &mut Model, deltas: &[Delta]) {
+    for delta in deltas.iter().rev() {
+        model.apply(&delta.inverse()).expect("what was applied can be taken back");
     }
 }

@@ -1,16 +1,16 @@
 //! The stage: the picture, its twin of tables, the legend of what is on it, and how it is known.
 
-use super::{Link, on, raw};
+use super::{Link, inspect, on, raw};
 use crate::app::Act;
 use crate::stage::{Picture, swatch};
 use crate::state::{Form, Open, State};
 use folioscope_core::scene::evidence;
 use folioscope_core::scene::table::Table;
 use web_sys::HtmlSelectElement;
-use yew::{AttrValue, Event, Html, NodeRef, TargetCast as _, classes, html};
+use yew::{Event, Html, NodeRef, TargetCast as _, html};
 
 /// Picture or tables, one folio or the whole file, which file.
-fn tools(link: &Link, state: &State) -> Html {
+fn tools(link: &Link, state: &State, picture: &Picture) -> Html {
     let form = |form: Form, words: &'static str| {
         let chosen = state.form == form;
         html! {
@@ -31,6 +31,7 @@ fn tools(link: &Link, state: &State) -> Html {
                 { form(Form::Table, "Table") }
                 { form(Form::Both, "Both") }
             </div>
+            { inspect::zoom(link, picture) }
             if lesson {
                 <button id="zoom" class="link wide" aria-pressed={state.whole.to_string()}
                     onclick={on(link, || Act::Zoom)}>
@@ -53,16 +54,21 @@ fn tools(link: &Link, state: &State) -> Html {
 }
 
 /// The picture and its twin. Who cannot see the picture finds the tables, shown or not.
-pub(crate) fn stage(state: &State, picture: &Picture, svg: AttrValue, place: &NodeRef) -> Html {
+pub(crate) fn stage(link: &Link, state: &State, picture: &Picture, place: &NodeRef) -> Html {
     let hidden = state.form == Form::Table;
     let twin = if state.form == Form::Picture { "vh" } else { "twin" };
     html! {
         <section class="stage" aria-label="Stage">
-            <div id="stage" class={classes!("frame", hidden.then_some("empty"))} ref={place.clone()}>
-                if !hidden { { raw(svg) } }
-            </div>
+            if hidden {
+                <div id="stage" class="frame empty" ref={place.clone()} />
+            } else {
+                <div id="stage" class="frame" tabindex="0" role="application"
+                    aria-roledescription="picture" aria-label={inspect::label(picture)}
+                    onclick={inspect::pointed(link)} onfocus={inspect::focused(link)}
+                    onkeydown={inspect::keys(link)} ref={place.clone()} />
+            }
             <div id="twin" class={twin}>
-                <p class="vh">{ &picture.alt }</p>
+                <p class="vh">{ &picture.scene.alt }</p>
                 { for picture.tables.iter().map(table) }
             </div>
         </section>
@@ -94,7 +100,7 @@ pub(crate) fn caption(link: &Link, state: &State, picture: &Picture) -> Html {
     html! {
         <div class="caption">
             <ul id="legend" class="legend" aria-label="Legend">
-                { for picture.legend.iter().map(|cell| html! {
+                { for picture.scene.legend.iter().map(|cell| html! {
                     <li>
                         { raw(swatch(*cell)) }
                         <span class="letter">{ cell.letter() }</span>
@@ -102,7 +108,7 @@ pub(crate) fn caption(link: &Link, state: &State, picture: &Picture) -> Html {
                     </li>
                 }) }
             </ul>
-            { tools(link, state) }
+            { tools(link, state, picture) }
         </div>
     }
 }

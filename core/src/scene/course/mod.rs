@@ -7,17 +7,14 @@ mod history;
 mod marks;
 mod returns;
 mod sent;
-mod surveys;
 
 pub(super) use history::{Past, What};
 pub(super) use marks::{Mark, MarkKind};
 pub(super) use returns::{Change, Writer, writers};
 pub(super) use sent::{Own, Sent};
-use surveys::Surveys;
 
 use crate::trace::model::Model;
-use crate::trace::survey::FileFate;
-use crate::trace::timeline::{Recording, Timeline};
+use crate::trace::timeline::Recording;
 use crate::units::FileId;
 
 /// Most things of a kind that are kept of a run.
@@ -36,7 +33,6 @@ pub(super) struct Course {
     pub(super) sent: Vec<Sent>,
     /// Who wrote bytes of the file.
     pub(super) bytes: Vec<Change>,
-    surveys: Surveys,
 }
 
 impl Course {
@@ -51,10 +47,6 @@ impl Course {
     /// At the end of the run.
     pub(super) fn finish(&mut self) {
         sent::finish(&mut self.sent);
-    }
-    /// What would be left of a file where the timeline stands; none before it is opened.
-    pub(super) fn left(&self, timeline: &Timeline, file: FileId) -> Option<FileFate> {
-        self.surveys.at(timeline)?.file(file)
     }
 }
 

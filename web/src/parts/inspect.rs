@@ -1,0 +1,154 @@
+//! The inspector, the cursor on the picture with its keys, and the tools that zoom.
+
+use super::{Link, on};
+use crate::app::{Act, Msg};
+use crate::looking::{Glance, PARTS};
+use crate::stage::Picture;
+use crate::state::State;
+use folioscope_core::scene::inspect::Cause;
+use folioscope_core::scene::spots::Move;
+use web_sys::{Element, HtmlInputElement};
+use yew::{
+    Callback, FocusEvent, Html, InputEvent, KeyboardEvent, MouseEvent, TargetCast as _, html,
+};
+
+/// A click on the picture, or a tap.
+pub(crate) fn pointed(link: &Link) -> Callback<MouseEvent> {
+    link.batch_callback(|event: MouseEvent| {
+        let target: Option<Element> =
+            event.current_target().and_then(|target| wasm_bindgen::JsCast::dyn_into(target).ok());
+        let place = target?.get_bounding_client_rect();
+        let at = |client: i32, edge: f64| client - edge.round() as i32;
+        let (x, y) = (at(event.client_x(), place.left()), at(event.client_y(), place.top()));
+        Some(Act::Look(Glance::At(x, y)).into())
+    })
+}
+
+/// The picture takes the focus.
+pub(crate) fn focused(link: &Link) -> Callback<FocusEvent> {
+    link.callback(|_: FocusEvent| Act::Look(Glance::Focus))
+}
+
+/// Keys while the picture has the focus.
+pub(crate) fn keys(link: &Link) -> Callback<KeyboardEvent> {
+    link.batch_callback(|event: KeyboardEvent| {
+        if event.ctrl_key() || event.alt_key() || event.meta_key() {
+            return None;
+        }
+        let glance = glance(&event.key(), event.shift_key())?;
+        event.prevent_default();
+        Some(Msg::from(Act::Look(glance)))
+    })
+}
+
+fn glance(key: &str, shift: bool) -> Option<Glance> {
+    Some(match (key, shift) {
+        ("ArrowLeft", false) => Glance::Go(Move::Left),
+        ("ArrowRight", false) => Glance::Go(Move::Right),
+        ("ArrowLeft", true) => Glance::Go(Move::FolioLeft),
+        ("ArrowRight", true) => Glance::Go(Move::FolioRight),
+        ("ArrowUp", _) => Glance::Go(Move::Up),
+        ("ArrowDown", _) => Glance::Go(Move::Down),
+        ("Enter", _) => Glance::Open,
+        ("Escape", _) => Glance::Close,
+        ("+" | "=", _) => Glance::In(None),
+        ("-", _) => Glance::Out(None),
+        _ => return None,
+    })
+}
+
+/// What the picture is called while it has the focus: where the cursor is, and what is there.
+pub(crate) fn label(picture: &Picture) -> String {
+    let here = picture.found.as_ref().map(|found| found.words.as_str());
+    let keys = "arrows go from thing to thing, Enter opens details";
+    here.map_or_else(|| format!("Picture: {keys}"), |words| format!("{words}. {keys}"))
+}
+
+/// What is known of the thing under the cursor.
+pub(crate) fn inspector(link: &Link, state: &State, picture: &Picture) -> Html {
+    if !state.looking.inspects {
+        return html! {};
+    }
+    let close = on(link, || Act::Look(Glance::Close));
+    let Some(found) = &picture.found else {
+        return html! {
+            <section id="inspector" class="inspector" aria-label="Inspector">
+                <p class="quietly">{ "What was looked at is not here at this step." }</p>
+                <button class="quiet" onclick={close}>{ "Close" }</button>
+            </section>
+        };
+    };
+    let side = found.run;
+    let cause = |cause: &Cause| {
+        let at = state.session.way().reach(side, cause.position);
+        html! {
+            <li>
+                <span class="quietly">{ cause.what }{ " " }</span>
+                <button class="link" data-step={at.to_string()}
+                    onclick={on(link, move || Act::Go(at))}>{ &cause.sentence }</button>
+                <span class="code">{ cause.function }</span>
+            </li>
+        }
+    };
+    let details = &found.details;
+    html! {
+        <section id="inspector" class="inspector" aria-label="Inspector">
+            <h2>
+                if !found.label.is_empty() { <span class="run">{ &found.label }</span> }
+                { &details.name }
+                <span class="differs">{ &details.state }</span>
+            </h2>
+            <dl>
+                { for details.rows.iter().map(|(what, value)| html! {
+                    <div><dt>{ *what }</dt><dd>{ value }</dd></div>
+                }) }
+            </dl>
+            if !details.causes.is_empty() {
+                <ul class="causes">{ for details.causes.iter().map(cause) }</ul>
+            }
+            <button class="quiet" onclick={close}>{ "Close" }</button>
+        </section>
+    }
+}
+
+/// More and less of the file, and which part of it.
+pub(crate) fn zoom(link: &Link, picture: &Picture) -> Html {
+    let button =
+        |id: &'static str, words: &'static str, sign: &'static str, glance: Glance, off| {
+            html! {
+                <button {id} class="segment" aria-label={words} title={words} disabled={off}
+                    onclick={on(link, move || Act::Look(glance))}>{ sign }</button>
+            }
+        };
+    let moved = link.batch_callback(|event: InputEvent| {
+        let input: Option<HtmlInputElement> = event.target_dyn_into();
+        Some(Act::Look(Glance::To(input?.value().parse().ok()?)).into())
+    });
+    let all = picture.part.is_none();
+    html! {
+        <>
+            <div class="segments" role="group" aria-label="Zoom">
+                { button("zoom-out", "Show more of the file", "\u{2212}", Glance::Out(None), all) }
+                { button("zoom-in", "Show less of the file", "+", Glance::In(None), false) }
+                { button("zoom-fit", "Show all of the file", "Fit", Glance::Fit, all) }
+            </div>
+            if let Some(part) = picture.part {
+                <input id="pan" type="range" min="0" max={PARTS.to_string()} step="25"
+                    value={part.to_string()} aria-label="Which part of the file" oninput={moved} />
+            }
+        </>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_the_picture_leave_those_of_time_alone() {
+        for key in [" ", ",", ".", "[", "]", "Home", "End", "0", "9", "n", "?", "Tab"] {
+            assert_eq!(glance(key, false), None, "{key}");
+        }
+        assert_eq!(glance("ArrowLeft", true), Some(Glance::Go(Move::FolioLeft)));
+    }
+}
