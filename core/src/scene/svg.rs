@@ -128,7 +128,8 @@ pub fn escape(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            // Control characters are not allowed in XML at all.
+            // Control characters and these two are not allowed in XML at all.
+            '\u{fffe}' | '\u{ffff}' => out.push(' '),
             other if other.is_control() => out.push(' '),
             other => out.push(other),
         }
