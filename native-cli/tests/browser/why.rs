@@ -17,7 +17,8 @@ fn a_step_has_its_callers_by_the_names_of_its_kernel() {
         page.click("#why-button").await;
         let stack = "document.querySelector('#why .stack').textContent";
         let said = page.ask(stack).await;
-        let way = "linux-6.1: vfs_fsync_range \u{203a} file_write_and_wait_range \u{203a} do_writepages";
+        let way =
+            "linux-6.1: vfs_fsync_range \u{203a} file_write_and_wait_range \u{203a} do_writepages";
         assert!(said.as_str().is_some_and(|said| said.starts_with(way)), "{said}");
     });
 }
