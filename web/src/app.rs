@@ -219,13 +219,19 @@ impl Component for App {
             Msg::Chart(ask) => {
                 let Some(state) = &mut self.state else { return false };
                 chart::update(state, ask);
+                let drawn = self.update_rest(ctx);
+                let works = self.state.as_ref().is_some_and(|state| state.chart.works());
+                return drawn && (ask != chart::Ask::Work || !works);
             }
             Msg::Find(ask) => {
                 let Some(state) = &mut self.state else { return false };
-                let (link, work) = (ctx.link().clone(), Msg::Find(find::Ask::Work));
-                let again = move || link.send_message(work);
+                let (link, work) = (ctx.link().clone(), ask == find::Ask::Work);
+                let again = move || link.send_message(Msg::Find(find::Ask::Work));
                 if let Some(at) = find::update(state, ask, again) {
                     return self.update(ctx, Act::Go(at).into());
+                }
+                if !state.find.tells(work) {
+                    return false;
                 }
             }
             Msg::Shown(msg) => {

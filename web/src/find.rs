@@ -13,6 +13,8 @@ use yew::{AttrValue, NodeRef};
 
 /// Milliseconds that a slice may take.
 const SLICE: f64 = 7.0;
+/// Milliseconds between two tellings of a count that grows.
+const REST: f64 = 100.0;
 /// Moments between two looks at the clock.
 const STEP: usize = 256;
 /// Most conditions that play stops at, and most marks: each is a button in a list.
@@ -145,6 +147,8 @@ pub(crate) struct Find {
     /// Where the viewer wants to go once it is known.
     wanted: Option<bool>,
     timer: Option<Timeout>,
+    /// When the count was told last, in milliseconds.
+    told: f64,
     band: (u32, [usize; 4], AttrValue),
 }
 
@@ -162,6 +166,7 @@ impl Default for Find {
             focus: false,
             wanted: None,
             timer: None,
+            told: 0.0,
             band: (0, [0; 4], AttrValue::from("")),
         }
     }
@@ -271,6 +276,15 @@ impl Find {
             return Halt::Unknown;
         }
         first.map_or(Halt::No, |(at, job)| Halt::At(at, job.text.clone()))
+    }
+    /// Whether there is something to tell: after a slice of work only now and then.
+    pub(crate) fn tells(&mut self, work: bool) -> bool {
+        let now = js_sys::Date::now();
+        let tells = !work || !self.works() || now - self.told >= REST;
+        if tells {
+            self.told = now;
+        }
+        tells
     }
     /// Whether any search has not come to its end.
     pub(crate) fn works(&self) -> bool {

@@ -10,6 +10,7 @@ mod find;
 mod lesson;
 mod open;
 mod page;
+mod why;
 
 use page::{Page, visit};
 use serde_json::json;

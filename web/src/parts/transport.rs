@@ -55,7 +55,6 @@ pub(crate) fn transport(link: &Link, state: &State, playing: bool, strip: &Strip
                 { button("next-op", "Next operation", "\u{bb}", || Act::Op(true), at == last) }
                 { button("last", "End", "\u{203a}\u{7c}", || Act::Go(usize::MAX), at == last) }
                 { chooser(link, state) }
-                { super::chart_chooser(link, state) }
                 <span id="positions" class="positions">{ session.positions() }</span>
                 <span id="place" class="place">{ session.place() }</span>
             </div>
