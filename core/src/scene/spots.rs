@@ -147,10 +147,7 @@ impl Spot {
     }
     /// Lane, run, and within these the member: things of a row stand side by side.
     const fn row(&self) -> (Lane, u8, u16) {
-        let member = match self.key.thing {
-            Thing::Chunk { member, .. } => member,
-            _ => 0,
-        };
+        let member = if let Thing::Chunk { member, .. } = self.key.thing { member } else { 0 };
         (self.key.lane, self.key.run, member)
     }
     const fn is_folio(&self) -> bool {

@@ -202,6 +202,7 @@ fn every_state_has_its_shape() {
         legend: Cell::ALL.to_vec(),
         theme: Theme::Auto,
         prefix: "s".to_owned(),
+        ..Scene::default()
     };
     golden("states.svg", &svg::render_svg(&scene));
 }

@@ -10,6 +10,7 @@ mod find;
 mod lesson;
 mod open;
 mod page;
+mod stage;
 
 use page::{Page, visit};
 use serde_json::json;
