@@ -19,7 +19,7 @@ pub(super) const MAX_BIO_ROWS: usize = 3;
 /// Most spans of an axis.
 const MAX_SPANS: usize = 6;
 /// Most blocks that are shown; what lies behind is cut off.
-const MAX_BLOCKS: u64 = 1 << 18;
+const MAX_BLOCKS: u64 = 1 << 20;
 /// Up to this many blocks nothing is left out of the axis.
 const SHORT: u64 = 64;
 

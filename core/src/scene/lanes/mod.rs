@@ -13,7 +13,7 @@ pub(super) mod tally;
 use super::fixed::{Fx, px};
 
 /// Most bios, requests or extents that are drawn one by one.
-const MANY: usize = 200;
+const MANY: usize = 120;
 
 /// Parts of an axis as stretches that are alike and meet, two pixels wide at least; what falls into
 /// the pixels of another is that, or makes it the more notable of both.
