@@ -10,6 +10,7 @@ mod find;
 mod lesson;
 mod open;
 mod page;
+mod stage;
 mod why;
 
 use page::{Page, visit};

@@ -6,7 +6,7 @@ use crate::browser::whole;
 use crate::find::BAND;
 use crate::state::{SPEEDS, State};
 use folioscope_core::trace::step::Grain;
-use web_sys::{HtmlElement, HtmlInputElement, HtmlSelectElement};
+use web_sys::{Element, HtmlInputElement, HtmlSelectElement};
 use yew::{AttrValue, Event, Html, InputEvent, MouseEvent, NodeRef, TargetCast as _, html};
 
 const GRAINS: [(Grain, &str, &str); 3] = [
@@ -105,9 +105,9 @@ fn timeline(link: &Link, state: &State, strip: &Strip<'_>) -> Html {
     let (at, last) = (state.session.at(), state.session.way().last().max(1));
     let width = strip.width;
     let clicked = link.batch_callback(move |event: MouseEvent| {
-        let target: Option<HtmlElement> =
-            event.current_target().and_then(|target| wasm_bindgen::JsCast::dyn_into(target).ok());
-        let left = target?.get_bounding_client_rect().left();
+        // The event was caught at the root of the page: the strip is found from its target.
+        let target: Option<Element> = event.target_dyn_into();
+        let left = target?.closest("#strip").ok()??.get_bounding_client_rect().left();
         let x = (f64::from(event.client_x()) - left).clamp(0.0, f64::from(width));
         let at = whole(x / f64::from(width.max(1)) * last as f64);
         Some(Act::Go(at as usize).into())

@@ -198,8 +198,10 @@ impl Band<'_> {
     fn changed(&self, canvas: &mut Canvas, span: &CellSpan, unit: i32) {
         let Some(before) = &self.data().before else { return };
         let last = span.first + span.cells.len() as u64;
+        let old = before.cache.spans.iter().find(|old| old.first == span.first);
         let differs = |block: &u64| {
-            before.cache.cell(*block) != span.cells.get((*block - span.first) as usize).copied()
+            let at = (*block - span.first) as usize;
+            old.and_then(|old| old.cells.get(at)) != span.cells.get(at)
         };
         let mut block = span.first;
         while block < last {
@@ -244,9 +246,13 @@ impl Band<'_> {
         let gap = if edges.1 - edges.0 > px(BIN) { px(1) } else { Fx::ZERO };
         let (left, right) = (edges.0, edges.1 - gap);
         let all = cells.len() as u64;
+        let mut counts = [0; Cell::ALL.len()];
+        for cell in cells {
+            counts[*cell as usize] += 1;
+        }
         let mut y = bottom;
         for (k, state) in Cell::ALL.into_iter().rev().enumerate() {
-            let n = cells.iter().filter(|cell| **cell == state).count() as u64;
+            let n = counts[state as usize];
             if n == 0 {
                 continue;
             }
