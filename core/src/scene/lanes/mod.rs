@@ -4,10 +4,14 @@ pub(super) mod bios;
 pub(super) mod cache;
 pub(super) mod device;
 pub(super) mod file;
+pub(super) mod history;
 pub(super) mod left;
 pub(super) mod mapping;
+pub(super) mod marks;
 pub(super) mod members;
+pub(super) mod order;
 pub(super) mod requests;
+pub(super) mod returns;
 pub(super) mod tally;
 
 use super::fixed::{Fx, px};
@@ -26,8 +30,8 @@ fn joined<T: Copy + Ord>(mut parts: Vec<(Fx, Fx, T)>) -> Vec<(Fx, Fx, T)> {
             Some(last) if x1 <= last.1 => last.2 = last.2.max(what),
             Some(last) if x0 <= last.1 && last.2 == what => last.1 = x1,
             last => {
-                let free = last.map_or(x0, |last| x0.max(last.1));
-                found.push((free, x1, what));
+                let clear = last.map_or(x0, |last| x0.max(last.1));
+                found.push((clear, x1, what));
             }
         }
     }
