@@ -275,7 +275,7 @@ fn every_level_serves_right_bytes_with_as_many_members_lost_as_it_can() {
         assert!(contents.seen == plain.seen, "{array}");
         let checked = run.sink.steps().iter().find(|step| step.rule == Rule::ArrayChecked);
         assert_eq!(checked.map(|step| step.args[1]), Some(0), "{array}");
-        let text = write_scenario(&scenario);
+        let text = write_scenario(&scenario).expect("a file can say it");
         let again = parse_scenario("s", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         assert_eq!((again.array, again.ops), (scenario.array, scenario.ops), "{array}");
     }

@@ -25,6 +25,7 @@ mod start;
 mod tasks;
 mod variants;
 pub mod write;
+mod write_tables;
 mod zoned;
 
 use crate::behaviour::{Behaviours, StripeAlignment};
