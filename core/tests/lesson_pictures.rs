@@ -132,3 +132,21 @@ fn every_stop_of_every_lesson_is_drawn_well() {
         }
     }
 }
+
+#[test]
+fn bios_of_the_wrong_memory_lie_over_one_another() {
+    let path = format!("{ASSETS}/lessons/18-bytes-from-the-wrong-place.toml");
+    let (told, mut runs) = open(std::path::Path::new(&path));
+    runs[0].seek(told.stops[1].at);
+    let sides = [Side { label: "", name: "", timeline: &runs[0] }];
+    let view = View { lanes: Lanes::only(&told.stops[1].lanes), caption: false, ..View::default() };
+    let scene = render(&sides, &view);
+    let lines = scene.marks.iter().filter(|mark| mark.id.part == "bioline");
+    let tops: BTreeSet<Fx> = lines
+        .filter_map(|mark| match mark.shape {
+            Shape::Rect { y, .. } => Some(y),
+            Shape::Line { .. } | Shape::Path(_) | Shape::Text { .. } => None,
+        })
+        .collect();
+    assert_eq!(tops.len(), 3, "each in a row of its own");
+}

@@ -359,7 +359,18 @@ fn sectors(seen: &[Seen], spans: &[Span], block: u64) -> Vec<Span> {
 
 /// Whether a bio that just moved meets another in the file, so that rows must be counted.
 fn crowds_bios(model: &Model, id: u32) -> bool {
-    let span = |bio: &BioRecord| (bio.pos().get(), bio.pos().get().saturating_add(bio.len().get()));
+    // Where its memory is, which need not be where its bytes go.
+    let start = |bio: &BioRecord| {
+        let first = bio.segs().next();
+        let folio = first.and_then(|seg| Some((model.folio(seg.folio)?, seg.offset)));
+        folio.map_or(bio.pos().get(), |(folio, offset)| {
+            model.geometry().page_pos(folio.place().index).get().saturating_add(offset.get())
+        })
+    };
+    let span = |bio: &BioRecord| {
+        let start = start(bio);
+        (start, start.saturating_add(bio.len().get()))
+    };
     let Some(mine) = model.bio(id).map(span) else { return false };
     let others = model.bios().filter(|(other, _)| *other != id).map(|(_, bio)| span(bio));
     others.into_iter().any(|other| other.0 < mine.1 && mine.0 < other.1)
