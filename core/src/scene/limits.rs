@@ -5,7 +5,7 @@
 use super::Side;
 use super::axis::Span;
 use super::course::Course;
-use super::members::whole_stripes;
+use super::members::{most_transfers, whole_stripes};
 use super::pack::{pack, pack_spans};
 use super::snapshot::{bios, extents, requests};
 use crate::ordered::OrderedMap;
@@ -41,6 +41,8 @@ pub struct Limits {
     pub(super) members: usize,
     /// By run, stripes of which all data is written in the end.
     pub(super) whole: Vec<Vec<u64>>,
+    /// Blocks that members read and wrote for the stripe that costs most in the end, of any run.
+    pub(super) transfers: u64,
     /// Highest tally of a block.
     pub(super) tally: u32,
     /// Every run has the same extents from its start to its end.
@@ -65,6 +67,7 @@ struct Seen {
     members: usize,
     whole: Vec<u64>,
     course: Arc<Course>,
+    transfers: u64,
 }
 
 impl Seen {
@@ -135,6 +138,7 @@ impl Needs {
             stripes: stripes.into_iter().collect(),
             members: seen.iter().map(|seen| seen.members).max().unwrap_or(0),
             whole: seen.iter().map(|seen| seen.whole.clone()).collect(),
+            transfers: seen.iter().map(|seen| seen.transfers).max().unwrap_or(0).max(1),
             bio_rows: seen.iter().map(|seen| seen.bio_rows).max().unwrap_or(1).max(1),
             tally: seen.iter().map(|seen| seen.tally).max().unwrap_or(1).max(1),
             mapping_fixed: same && seen.iter().all(|seen| !seen.extents_move),
@@ -220,6 +224,8 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                 | DeltaKind::RowCosts
                 | DeltaKind::RowHeld
                 | DeltaKind::StripeParity
+                | DeltaKind::RowUnfit
+                | DeltaKind::BlockDamaged
                 | DeltaKind::OpHead
                 | DeltaKind::OpPos
                 | DeltaKind::OpLen
@@ -277,6 +283,7 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
     if let Some(shape) = array.shape() {
         seen.members = usize::from(shape.members);
         seen.whole = whole_stripes(array);
+        seen.transfers = most_transfers(array);
         seen.stripes = array.blocks().map(|(_, at, ..)| shape.stripe_of(at)).collect();
     }
     seen.tally = model.tallies(file).values().map(|tally| tally.written).max().unwrap_or(0);

@@ -9,7 +9,8 @@ use crate::behaviour::DirtyTracking;
 use crate::block::bio::BioState;
 use crate::trace::delta::DeltaKind;
 use crate::trace::rule::Rule;
-use crate::units::{Bytes, FileRange, Pos};
+use crate::trace::survey::{Survey, Surveys};
+use crate::units::{Bytes, FileId, FileRange, Pos};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -206,6 +207,20 @@ fn every_state_has_its_shape() {
         ..Scene::default()
     };
     golden("states.svg", &svg::render_svg(&scene));
+}
+
+#[test]
+fn kept_surveys_are_those_of_a_replay_from_the_start() {
+    let run = overwrites(DirtyTracking::PerBlock, 2, &[5; 1200]);
+    assert!(run.len() > 9000, "it reaches beyond a kept survey");
+    let (geometry, file) = (run.header().geometry, FileId::new(0));
+    let mut kept = Surveys::new(geometry);
+    for position in [0, 9, 8191, 8192, 8193, 8300, run.len(), 17] {
+        let mut survey = Survey::new(geometry);
+        survey.seek(run.recording(), position).expect("it fits");
+        let found = kept.at(run.recording(), position).expect("it fits");
+        assert_eq!(found.file(file), survey.file(file), "at {position}");
+    }
 }
 
 #[test]

@@ -84,23 +84,6 @@ mod tests {
     use super::super::limits::Limits;
     use super::*;
     use crate::behaviour::DirtyTracking;
-    use crate::trace::survey::Survey;
-    use crate::trace::timeline::KEYFRAME_EVERY;
-
-    #[test]
-    fn what_would_be_left_is_what_a_replay_from_the_start_finds() {
-        let mut run = overwrites(DirtyTracking::PerBlock, 2, &[5; 600]);
-        assert!(run.len() > KEYFRAME_EVERY + 100, "it reaches beyond a kept survey");
-        let file = FileId::new(0);
-        let side = [Side { label: "", name: "", timeline: &run }];
-        let course = Limits::of(&side, file, None).courses.remove(0);
-        for position in [0, 9, 4095, 4096, 4097, 4103, run.len(), 17] {
-            run.seek(position);
-            let mut survey = Survey::new(run.header().geometry);
-            survey.seek(run.recording(), position).expect("it fits");
-            assert_eq!(course.left(&run, file), survey.file(file), "at {position}");
-        }
-    }
 
     #[test]
     fn things_of_a_course_come_in_order_and_no_later_than_the_end() {

@@ -204,6 +204,8 @@ impl Band<'_> {
             old.and_then(|old| old.cells.get(at)) != span.cells.get(at)
         };
         let mut block = span.first;
+        // The end of the last tick: what ends less than a tick behind it needs none.
+        let mut ticked = px(self.segment.x0 - 4);
         while block < last {
             if !differs(&block) {
                 block += 1;
@@ -213,8 +215,12 @@ impl Band<'_> {
             let (x0, x1) = (self.x(block), self.x(end));
             let mark = id(self.run, "cchg", block, 0);
             if unit < BIN && x1 - x0 < px(BIN) {
-                let area = band(x0, x0.max(x1 - px(3)) + px(3), self.boxes.1, self.boxes.1 + px(3));
-                canvas.fill(mark, Style::ChangedTick, area);
+                if x1 > ticked + px(3) {
+                    let start = x0.max(ticked);
+                    ticked = start.max(x1 - px(3)) + px(3);
+                    let area = band(start, ticked, self.boxes.1, self.boxes.1 + px(3));
+                    canvas.fill(mark, Style::ChangedTick, area);
+                }
             } else {
                 let area = band(x0 + px(1), x1 - px(1), self.boxes.0 + px(1), self.boxes.1 - px(1));
                 canvas.fill(mark, Style::Changed, area);

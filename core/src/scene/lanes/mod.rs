@@ -29,8 +29,10 @@ fn joined<T: Copy + Ord>(mut parts: Vec<(Fx, Fx, T)>) -> Vec<(Fx, Fx, T)> {
         match found.last_mut() {
             Some(last) if x1 <= last.1 => last.2 = last.2.max(what),
             Some(last) if x0 <= last.1 && last.2 == what => last.1 = x1,
-            Some(last) => found.push((x0.max(last.1), x1, what)),
-            None => found.push((x0, x1, what)),
+            last => {
+                let clear = last.map_or(x0, |last| x0.max(last.1));
+                found.push((clear, x1, what));
+            }
         }
     }
     found
