@@ -146,7 +146,7 @@ fn forced_colours_replace_every_colour_of_the_page_and_its_picture() {
         page.emulate(1440, &[("forced-colors", "active"), ("prefers-color-scheme", "dark")]).await;
         page.open(READY).await;
         page.click("#show-me").await;
-        settle(page).await;
+        page.until("document.getElementById('place').textContent.includes('submit_bio')").await;
         let system = "(name => { const probe = document.createElement('i'); probe.style.color = name; \
             document.body.append(probe); const found = getComputedStyle(probe).color; \
             probe.remove(); return found; })";
@@ -156,6 +156,13 @@ fn forced_colours_replace_every_colour_of_the_page_and_its_picture() {
             );
             assert_eq!(page.ask(&same).await, true, "{part} is not {name}");
         }
+        // Words on a plate can be told from it.
+        let plate = "(one => [one.color, one.backgroundColor])(
+            getComputedStyle(document.getElementById('next-stop')))";
+        let colours = page.ask(plate).await;
+        assert_ne!(colours[0], colours[1], "the words of the button are lost");
+        let adjusts = "getComputedStyle(document.getElementById('next-stop')).forcedColorAdjust";
+        assert_eq!(page.ask(adjusts).await, "none", "a plate lies under the words");
         page.picture("forced-colours").await;
     });
 }
@@ -193,7 +200,7 @@ fn paper_gets_the_picture_on_a_light_ground_and_no_controls() {
         page.show(1440, "dark").await;
         page.open(READY).await;
         page.click("#show-me").await;
-        settle(page).await;
+        page.until("document.getElementById('place').textContent.includes('submit_bio')").await;
         page.devtools("Emulation.setEmulatedMedia", json!({ "media": "print" })).await;
         let shown = |selector: &str| {
             format!("document.querySelector('{selector}')?.checkVisibility() ?? false")
