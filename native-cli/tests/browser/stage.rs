@@ -51,12 +51,15 @@ fn a_cursor_goes_over_the_picture_by_keys_and_enter_opens_details() {
         assert!(said.as_str().is_some_and(|said| second.starts_with(said)), "{said} {second}");
         page.keys_to("#stage", LEFT).await;
         assert_eq!(label(page).await, first);
+        page.keys_to("#stage", DOWN).await;
+        let below = label(page).await;
+        assert!(first.starts_with("Page cache A") && below.starts_with("Page cache B"), "{below}");
         page.keys_to("#stage", UP).await;
-        assert!(label(page).await.starts_with("File"), "{}", label(page).await);
+        assert_eq!(label(page).await, first);
         for _ in 0..3 {
             page.keys_to("#stage", DOWN).await;
         }
-        assert!(!label(page).await.starts_with("Page cache"), "{}", label(page).await);
+        assert!(label(page).await.starts_with("Bios"), "{}", label(page).await);
         let at = page.ask("document.getElementById('scrubber').value").await;
         page.keys_to("#stage", ENTER).await;
         page.until("document.querySelector('#inspector dl')").await;

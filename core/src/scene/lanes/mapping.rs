@@ -31,6 +31,10 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
 fn extents(frame: &Frame<'_>, canvas: &mut Canvas, runs: (usize, usize), top: Fx, height: i32) {
     let (as_run, run) = (runs.0, &frame.runs[runs.1]);
     let (bottom, full) = (top + px(height), frame.full(Lane::Mapping));
+    if run.now.extents.len() > MANY {
+        crowd(frame, canvas, runs, (top, bottom));
+        return;
+    }
     let mut covered = 0;
     let mut holes = Vec::new();
     for extent in &run.now.extents {
@@ -52,10 +56,6 @@ fn extents(frame: &Frame<'_>, canvas: &mut Canvas, runs: (usize, usize), top: Fx
                 &["HOLE"],
             );
         }
-    }
-    if run.now.extents.len() > MANY {
-        crowd(frame, canvas, runs, (top, bottom));
-        return;
     }
     for extent in &run.now.extents {
         let shared =
