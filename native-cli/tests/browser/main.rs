@@ -8,8 +8,10 @@ mod compare;
 mod everyone;
 mod find;
 mod lesson;
+mod offline;
 mod open;
 mod page;
+mod share;
 mod stage;
 mod why;
 

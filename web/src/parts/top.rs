@@ -39,6 +39,7 @@ pub(crate) fn top(link: &Link, gallery: bool, colours: Colours, picker: &NodeRef
                     onclick={on(link, || Msg::Gallery)}>{ "Lessons" }</button>
                 <button id="nav-open" class="nav" title={title}
                     onclick={on(link, || Msg::Pick)}>{ "Open\u{2026}" }</button>
+                { super::share_button(link) }
                 <input id="file" class="vh" type="file" tabindex="-1" aria-hidden="true"
                     accept=".trace,.fst,.toml,application/octet-stream" ref={picker} onchange={picked} />
             </nav>
