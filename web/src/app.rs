@@ -6,6 +6,7 @@ use crate::browser::{
     Colours, Width, listen_drops, listen_keys, listen_wheel, read, reduced_motion,
 };
 use crate::chart;
+use crate::edit::{self, Edit, Editor, Wish};
 use crate::engine::Engine;
 use crate::find::{self, Halt};
 use crate::keys::{Action, Focus, action};
@@ -41,6 +42,8 @@ pub enum Msg {
     Chart(chart::Ask),
     /// Searching, jumping, stops and marks.
     Find(find::Ask),
+    /// The editor.
+    Edit(Edit),
     Lesson(u32),
     Example(String),
     Gallery,
@@ -80,6 +83,12 @@ pub enum Act {
     Look(Glance),
     Grain(Grain),
     Speed(usize),
+}
+
+impl From<Edit> for Msg {
+    fn from(edit: Edit) -> Self {
+        Self::Edit(edit)
+    }
 }
 
 impl From<Act> for Msg {
@@ -128,6 +137,8 @@ pub struct App {
     picker: NodeRef,
     dialog: NodeRef,
     patterns: AttrValue,
+    editor: Editor,
+    text_place: NodeRef,
     watched: Option<(Places, [Option<Width>; 2])>,
     wheel: Option<EventListener>,
     _listeners: (Option<EventListener>, Vec<EventListener>),
@@ -175,6 +186,8 @@ impl Component for App {
             picker: NodeRef::default(),
             dialog: NodeRef::default(),
             patterns: AttrValue::from(shared_patterns()),
+            editor: Editor::default(),
+            text_place: NodeRef::default(),
             watched: None,
             wheel: None,
             _listeners: (pressed, dropped),
@@ -198,7 +211,8 @@ impl Component for App {
             }
             Msg::Example(name) => ask(ctx, Request::Example(name.clone()), name),
             Msg::Read(name, bytes) => self.read(ctx, name, bytes),
-            Msg::Replied(name, reply) => self.replied(name, *reply),
+            Msg::Replied(name, reply) => self.replied(ctx, name, *reply),
+            Msg::Edit(edit) => self.edit(ctx, edit),
             Msg::Gallery => {
                 self.pause();
                 self.gallery = true;
@@ -249,12 +263,18 @@ impl Component for App {
             Some(state) if !self.gallery => (state.said.as_str(), Some(state)),
             _ => ("", None),
         };
+        let editing = self.editor.open && playing.is_some();
         html! {
             <>
-                { parts::top(link, self.gallery, self.colours, &self.picker) }
-                <main>
+                { parts::top(link, (self.gallery, editing), self.colours, &self.picker) }
+                <main class={editing.then_some("editing")}>
                     { parts::alert(link, self.alert.as_deref()) }
-                    { main }
+                    if editing {
+                        <div class="player">{ main }</div>
+                        { parts::edit(link, &self.editor, playing, &self.text_place) }
+                    } else {
+                        { main }
+                    }
                 </main>
                 if let Some(state) = playing { { self.transport(link, state) } }
                 <p id="said" class="vh" aria-live="polite">{ said }</p>
@@ -269,6 +289,7 @@ impl Component for App {
         if let Some(state) = &mut self.state {
             state.find.rendered();
         }
+        parts::put_caret(&mut self.editor, &self.text_place);
         let places = (self.stage_place.cast::<Element>(), self.strip_place.cast::<Element>());
         if self.watched.as_ref().is_some_and(|(elements, _)| *elements == places) {
             return;
@@ -334,20 +355,69 @@ impl App {
         parts::transport(link, state, matches!(self.motion, Motion::Play(_)), &strip)
     }
 
-    fn replied(&mut self, name: String, reply: Reply) {
+    fn replied(&mut self, ctx: &Context<Self>, name: String, reply: Reply) {
         let state = match reply {
             Reply::Contents(contents) => {
                 self.contents = contents;
                 return;
             }
-            Reply::Checked(_) => return,
             Reply::Refused(why) => Err(why),
             Reply::Opened(opened) => open::opened(*opened),
+            // The editor's own questions are answered to it.
+            Reply::Checked(_) => return,
         };
         match state {
             Ok((session, Some(lesson))) => self.show(State::lesson(session, lesson)),
             Ok((session, None)) => self.show(State::file(name, session)),
-            Err(why) => self.alert = Some(open::refused(&name, &why)),
+            Err(why) => {
+                self.alert = Some(open::refused(&name, &why));
+                return;
+            }
+        }
+        if self.editor.opened() {
+            self.edit(ctx, Edit::Toggle);
+        }
+    }
+    /// The editor changes, and what it wishes is done.
+    fn edit(&mut self, ctx: &Context<Self>, edit: Edit) {
+        let was = self.editor.open;
+        let wishes = self.editor.update(edit, self.state.as_ref());
+        if self.editor.open && !was {
+            self.pause();
+            self.gallery = false;
+            self.state = self.state.take().map(State::sandbox);
+        }
+        for wish in wishes {
+            match wish {
+                Wish::Ask(question, request) => {
+                    let back = ctx
+                        .link()
+                        .callback(move |reply| Msg::Edit(Edit::Replied(question, Box::new(reply))));
+                    ctx.props().engine.ask(request, back);
+                }
+                Wish::Show(session, target) => {
+                    let at = edit::moment(&session, target);
+                    self.replace(*session);
+                    if let Some(state) = &mut self.state {
+                        state.session.go(at);
+                    }
+                }
+                Wish::Say(words) => {
+                    if let Some(state) = &mut self.state {
+                        state.said = words;
+                    }
+                }
+                Wish::Go(op) => {
+                    if let Some(state) = &mut self.state {
+                        let target = edit::Target::End(op as u32);
+                        state.step_to(edit::moment(&state.session, target));
+                    }
+                }
+                Wish::Sandbox => {
+                    let name = edit::SANDBOX.to_owned();
+                    ask(ctx, Request::Example(name), "Sandbox".to_owned());
+                }
+            }
         }
     }
     /// Reads a file, unless it is too large to be read at all.
@@ -363,7 +433,10 @@ impl App {
     fn read(&mut self, ctx: &Context<Self>, name: String, bytes: Result<Vec<u8>, String>) {
         let bytes = bytes.map_err(|error| format!("{name}: the browser cannot read it: {error}."));
         match bytes.and_then(|bytes| open::open(&name, &bytes)) {
-            Ok(Found::Trace(session)) => self.show(State::file(name, *session)),
+            Ok(Found::Trace(session)) => {
+                self.show(State::file(name, *session));
+                self.editor.opened();
+            }
             Ok(Found::Scenario(text)) => ask(ctx, Request::Scenario(text), name),
             Err(words) => self.alert = Some(words),
         }

@@ -11,6 +11,7 @@ mod app;
 mod browser;
 mod chart;
 mod compare;
+mod edit;
 mod engine;
 mod find;
 mod keys;

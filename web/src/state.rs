@@ -80,6 +80,10 @@ impl State {
         let lanes = Lane::usual().filter(|lane| !long || *lane != Lane::Left).collect();
         Self::new(session, Open::File { name }, lanes, true)
     }
+    /// The same runs, to be tried with: no question, no stops.
+    pub(crate) fn sandbox(self) -> Self {
+        Self { open: Open::File { name: "Sandbox".to_owned() }, ..self }
+    }
     fn new(session: Session, open: Open, lanes: Vec<Lane>, all: bool) -> Self {
         Self {
             session,
