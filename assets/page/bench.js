@@ -102,9 +102,11 @@ const firstPicture = async () => {
     const begin = performance.now();
     page.src = `index.html?round=${round}`;
     document.body.append(page);
-    await until(() => page.contentDocument?.querySelector("#stage svg"));
+    const late = () => performance.now() - begin > 10_000;
+    await until(() => page.contentDocument?.querySelector("#stage svg") || late());
     times.push(performance.now() - begin);
     page.remove();
+    if (late()) break;
   }
   report("first picture, in a frame", "≤ 1000 ms", times);
 };

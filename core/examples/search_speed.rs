@@ -1,5 +1,5 @@
-//! How long going through a run of a million steps takes, and the longest slice of it, as a page that
-//! must not block would take it: for the curves of its measures, and for searches.
+//! How long going through a run of a million steps takes, and the longest slice of it, as a page
+//! that must not block would take it: for the curves of its measures, and for searches.
 
 use folioscope_core::scenario::file::parse_scenario;
 use folioscope_core::scenario::run::run;

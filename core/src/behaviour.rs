@@ -282,8 +282,10 @@ switch! {
     InvalidateLock {
         /// Nobody takes the lock: no kernel does that; it shows what the lock is for.
         Off = "off",
-        /// Readers share it, truncate and fallocate have it alone.
+        /// Readers share it, truncate and fallocate have it alone (before 6.12).
         On = "on",
+        /// So does a write of XFS that begins behind EOF, while it zeroes up to its start (6.12).
+        OverGaps = "over-gaps",
     }
 }
 
@@ -453,6 +455,7 @@ const LINUX_6_12: Behaviours = Behaviours {
     write_chunk: WriteChunk::MappingMax,
     readahead_rules: ReadaheadRules::FolioOrder,
     zero_flush: ZeroFlush::HoleOrUnwritten,
+    invalidate_lock: InvalidateLock::OverGaps,
     read_folio_step: ReadFolioStep::Mapping,
     write_pending: WritePending::Biased,
     plug_order: PlugOrder::Fifo,

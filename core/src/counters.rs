@@ -97,6 +97,8 @@ counters! {
     RowsDelayed = "array_rows_delayed",
     /// Rows that waited and were then written whole.
     RowsAbsorbed = "array_rows_absorbed",
+    /// Bytes that an array lost though nobody wrote them since: made from parity that did not fit.
+    Damaged = "damaged_bytes",
 }
 
 /// The value of every counter.

@@ -33,7 +33,7 @@ fn without_the_clamp_the_file_ends_in_zeros_that_nobody_wrote() {
             let fate = survey.file(LOG).expect("it is open");
             (fate.size, fate.blocks)
         };
-        let block = |fate, padding| vec![BlockFate { fate, padding }];
+        let block = |fate, padding| vec![BlockFate { fate, padding, damaged: false }];
         let nothing = Pos::ZERO;
         assert_eq!(after(Rule::FolioDirtied, 0), (nothing, Vec::new()));
         assert_eq!(after(Rule::SizeMoved, 0), (nothing, block(Fate::Memory, None)));

@@ -89,6 +89,67 @@ fn the_scenario_of_the_hole_reads_bytes_that_nobody_wrote() {
     }
 }
 
+/// Rows whose parity does not fit, and damaged blocks, at the end and in the order of the steps.
+#[test]
+fn what_does_not_fit_and_what_is_damaged_is_told() {
+    let write = |at: u64| {
+        format!("[[op]]\ndo = \"pwrite\"\nat = {at}\nlen = 4096\nbyte = 7\ndirect = true\n")
+    };
+    let repair = "[[op]]\ndo = \"repair_array\"\n";
+    for (array, ops, unfit, damaged, lost) in [
+        (with("none"), CUT.to_owned(), 1, 0, 0),
+        (with("none"), format!("{CUT}{FAIL}"), 1, 1, 4096),
+        // The block is written anew: it is what it should be.
+        (with("none"), format!("{CUT}{FAIL}{}", write(4096)), 1, 0, 4096),
+        (with("none"), format!("{CUT}{FAIL}{}", write(8192)), 1, 1, 4096),
+        (with("none"), format!("{CUT}{repair}{FAIL}"), 0, 0, 0),
+        (with("none"), format!("{CUT}{}{FAIL}", write(8192)), 0, 0, 0),
+        (with("ppl"), format!("{CUT}{FAIL}"), 0, 0, 0),
+        (with("journal"), format!("{CUT}{FAIL}"), 0, 0, 0),
+    ] {
+        let scenario = scenario(&array, &ops);
+        let sink = Folding::new(scenario.geometry);
+        let run = run(&scenario, &scenario.variants[0], sink).expect("nothing hangs");
+        let state = run.sink.model.array();
+        let found = (state.unfit().count(), state.damaged().count());
+        assert_eq!(found, (unfit, damaged), "{array}: {ops}");
+        assert_eq!(run.counters.get(Counter::Damaged), lost, "{array}: {ops}");
+        for (at, place) in state.damaged() {
+            assert_eq!((at.get(), place.member.get(), place.row.get()), (4096, 1, 0));
+        }
+    }
+}
+
+/// A block is called damaged exactly where a reader gets other bytes than were there.
+#[test]
+fn blocks_are_damaged_where_bytes_are_wrong() {
+    let disk = "[[op]]\ndo = \"replace_member\"\nmember = 1\n";
+    for level in ["raid4", "raid5", "raid6"] {
+        let array = format!("level = \"{level}\"\nmembers = 5\nchunk = \"8k\"");
+        for kept in ["[0]", "[1]", "[2, 3]", "[3]", "[4]", "[0, 1, 2, 3, 4]"] {
+            let ops = format!(
+                "[[op]]\ndo = \"pwrite\"\nlen = \"20k\"\nbyte = 9\ndirect = true\n\
+                 [[op]]\ndo = \"power_cut\"\nmembers = {kept}\n"
+            );
+            let fail = "[[op]]\ndo = \"fail_member\"\nmember = 1\n";
+            let (_, before) = ran(&scenario(&array, &ops));
+            for end in ["", disk] {
+                let (run, after) = ran(&scenario(&array, &format!("{ops}{fail}{end}")));
+                let model = Timeline::new(run.header, run.sink).expect("it fits");
+                let model = model.model_at(usize::MAX);
+                let told: Vec<u64> = model.array().damaged().map(|(at, _)| at.get()).collect();
+                let (old, new) = (before.seen[0].chunks(4096), after.seen[0].chunks(4096));
+                let wrong: Vec<u64> = (0..)
+                    .zip(old.zip(new))
+                    .filter(|(_, (old, new))| old != new)
+                    .map(|(block, _)| block * 4096)
+                    .collect();
+                assert_eq!(told, wrong, "{level} {kept} {end}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_repair_before_the_member_fails_closes_the_hole_too() {
     let repair = "[[op]]\ndo = \"repair_array\"\n";
@@ -214,7 +275,7 @@ fn every_level_serves_right_bytes_with_as_many_members_lost_as_it_can() {
         assert!(contents.seen == plain.seen, "{array}");
         let checked = run.sink.steps().iter().find(|step| step.rule == Rule::ArrayChecked);
         assert_eq!(checked.map(|step| step.args[1]), Some(0), "{array}");
-        let text = write_scenario(&scenario);
+        let text = write_scenario(&scenario).expect("a file can say it");
         let again = parse_scenario("s", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         assert_eq!((again.array, again.ops), (scenario.array, scenario.ops), "{array}");
     }

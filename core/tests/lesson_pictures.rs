@@ -82,7 +82,7 @@ fn every_stop_of_every_lesson_is_drawn_well() {
         };
         let mut kept: BTreeMap<bool, Limits> = BTreeMap::new();
         let mut heights: BTreeMap<(Vec<&str>, u32, bool), u32> = BTreeMap::new();
-        for stop in &told.stops {
+        for (number, stop) in told.stops.iter().enumerate() {
             let moment = way.moment(way.reach(0, stop.at));
             for (side, run) in runs.iter_mut().enumerate() {
                 run.seek(moment.position(side));
@@ -116,7 +116,13 @@ fn every_stop_of_every_lesson_is_drawn_well() {
                 if width != 1040 {
                     continue;
                 }
-                for line in text::render_text(&sides, &view).lines() {
+                let words = text::render_text(&sides, &view);
+                if number == 1 {
+                    // The point: what a thumbnail shows.
+                    let name = path.file_stem().expect("it has a name").to_string_lossy();
+                    insta::assert_snapshot!(format!("point-{name}"), words);
+                }
+                for line in words.lines() {
                     assert!(line.chars().count() <= text::COLUMNS, "{place}: {line:?}");
                 }
                 for table in table::rows(&sides, &view) {
@@ -125,4 +131,22 @@ fn every_stop_of_every_lesson_is_drawn_well() {
             }
         }
     }
+}
+
+#[test]
+fn bios_of_the_wrong_memory_lie_over_one_another() {
+    let path = format!("{ASSETS}/lessons/18-bytes-from-the-wrong-place.toml");
+    let (told, mut runs) = open(std::path::Path::new(&path));
+    runs[0].seek(told.stops[1].at);
+    let sides = [Side { label: "", name: "", timeline: &runs[0] }];
+    let view = View { lanes: Lanes::only(&told.stops[1].lanes), caption: false, ..View::default() };
+    let scene = render(&sides, &view);
+    let lines = scene.marks.iter().filter(|mark| mark.id.part == "bioline");
+    let tops: BTreeSet<Fx> = lines
+        .filter_map(|mark| match mark.shape {
+            Shape::Rect { y, .. } => Some(y),
+            Shape::Line { .. } | Shape::Path(_) | Shape::Text { .. } => None,
+        })
+        .collect();
+    assert_eq!(tops.len(), 3, "each in a row of its own");
 }

@@ -6,7 +6,7 @@ mod common;
 use common::folding::Folding;
 use common::shaping_scripts;
 use common::{Host, Kind, Op, Rig, Shape, direct_scripts, geometries, header, queue};
-use folioscope_core::behaviour::{Behaviours, PROFILES, ZeroFlush};
+use folioscope_core::behaviour::{Behaviours, InvalidateLock, PROFILES, ZeroFlush};
 use folioscope_core::counters::Counter;
 use folioscope_core::device::sim::peek_bytes;
 use folioscope_core::engine::{BoxedOp, Engine, ReadFlags, WriteFlags, drive_all};
@@ -296,6 +296,37 @@ fn a_device_is_read_and_written_without_the_inode_lock() {
         Box::pin(engine.pwrite(TASKS[1], file, Pos::new(500), &mut other, WriteFlags::default()));
     let done = drive_all(engine, &mut rig.sim, vec![second]).expect("nothing hangs");
     assert_eq!(done, [OpResult(Ok(Bytes::new(10)))]);
+}
+
+/// A write that begins behind EOF zeroes up to there: from 6.12 on while nobody can add folios.
+#[test]
+fn a_gap_is_zeroed_while_faults_wait_where_the_kernel_has_it_so() {
+    for profile in PROFILES {
+        let (sink, geometry) = (Recording::default(), geometries()[0]);
+        let mut rig = Rig::with_timing(geometry, profile.behaviours, Kind::Extents, sink, queue());
+        rig.write(0, 300, 1, false);
+        rig.fsync();
+        let (engine, file) = (&rig.engine, rig.file);
+        let stop = Stop { task: TASKS[0], point: StopPoint::FolioLocked, at: None, passes: 0 };
+        engine.hold_at(Some(stop));
+        let mut source = Fill { byte: 2, len: Bytes::new(10) };
+        let mut write: BoxedOp<'_> = Box::pin(engine.pwrite(
+            TASKS[0],
+            file,
+            Pos::new(320),
+            &mut source,
+            WriteFlags::default(),
+        ));
+        assert!(polls(&mut write).is_pending(), "it zeroes the end of the block of EOF");
+        let lock = profile.behaviours.invalidate_lock;
+        let alone: &[_] =
+            if lock == InvalidateLock::OverGaps { &[(2, Mode::Exclusive, false)] } else { &[] };
+        assert_eq!(uses(engine, file, Lock::Invalidate), alone, "{}", profile.name);
+        engine.release(TASKS[0]);
+        assert_eq!(polls(&mut write), Poll::Ready(OpResult(Ok(Bytes::new(10)))));
+        drop(write);
+        is_whole(&mut rig);
+    }
 }
 
 /// Cases that once broke what they must hold, made as short as they could be.

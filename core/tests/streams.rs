@@ -1,6 +1,7 @@
 //! Random streams of operations agree with a plain array of bytes, in every world.
 
 use folioscope_core::behaviour::DirtyTracking;
+use folioscope_core::scenario::Scenario;
 use folioscope_core::scenario::file::parse_scenario;
 use folioscope_core::scenario::write::write_scenario;
 use folioscope_core::streams::put_steps;
@@ -8,6 +9,10 @@ use folioscope_core::streams::shrink::shrink;
 use folioscope_core::streams::simulated::{Case, replay};
 use folioscope_core::streams::worlds::WORLDS;
 use folioscope_core::trace::sink::NoTrace;
+
+fn written(scenario: &Scenario) -> String {
+    write_scenario(scenario).expect("a file can say it")
+}
 
 /// Runs streams of `count` operations in every world; where one goes wrong says how to see it.
 fn agree(seeds: std::ops::Range<u64>, count: usize, faults: bool) {
@@ -17,7 +22,7 @@ fn agree(seeds: std::ops::Range<u64>, count: usize, faults: bool) {
             let (scenario, result, _) = case.run(NoTrace);
             if let Err(failure) = result {
                 let (least, failure) = shrink(scenario, failure, |one| replay(one).err());
-                panic!("{case:?}: {failure:?} in\n{}", write_scenario(&least));
+                panic!("{case:?}: {failure:?} in\n{}", written(&least));
             }
         }
     }
@@ -72,7 +77,7 @@ fn a_known_bug_is_found_and_made_short() {
     let (scenario, failure) = wrong.expect("one of 200 streams finds it");
     let (least, failure) = shrink(scenario, failure, |one| replay(one).err());
     assert!(failure.what.starts_with("I5 is broken"), "{failure:?}");
-    assert!(least.ops.len() <= 4, "{}", write_scenario(&least));
+    assert!(least.ops.len() <= 4, "{}", written(&least));
     assert_eq!(replay(&least), Err(failure));
 }
 
@@ -93,7 +98,7 @@ fn a_stream_as_a_file_is_the_same_scenario() {
     for world in WORLDS {
         for seed in 0..10 {
             let (scenario, _, _) = Case { world, seed, count: 60, faults: true }.run(NoTrace);
-            let text = write_scenario(&scenario);
+            let text = written(&scenario);
             assert_eq!(parse_scenario("stream", &text).as_ref(), Ok(&scenario), "{text}");
         }
     }

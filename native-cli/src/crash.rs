@@ -1,7 +1,7 @@
 //! `folioscope crash`: the power is cut at every step of runs, and what is left is looked at.
 
 use crate::error::{Failure, Outcome};
-use crate::input::{self, Input};
+use crate::input;
 use crate::out;
 use clap::Args;
 use folioscope_core::scenario::Scenario;
@@ -30,10 +30,11 @@ pub(crate) struct CrashArgs {
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     states: u32,
     /// Seed of the first random scenario, and of the states
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0,
+        value_parser = clap::value_parser!(u64).range(..=u64::MAX - 1_000_000))]
     seed: u64,
     /// Print the scenario of the seed, and run nothing
-    #[arg(long, conflicts_with = "file")]
+    #[arg(long, conflicts_with_all = ["file", "runs", "states"])]
     print: bool,
 }
 
@@ -45,7 +46,7 @@ pub(crate) fn crash(args: &CrashArgs) -> Outcome<()> {
     let begun = Instant::now();
     let mut total = Total::default();
     if let Some(path) = &args.file {
-        let Input::Scenario(scenario) = input::read(path)? else {
+        let Some(scenario) = input::compared(path)? else {
             return Err(Failure::usage(format!(
                 "{} is no scenario: name a file that ends in .toml",
                 path.display()
@@ -53,7 +54,7 @@ pub(crate) fn crash(args: &CrashArgs) -> Outcome<()> {
         };
         total.run(&scenario, args.states, args.seed, None)?;
     } else {
-        for seed in args.seed..args.seed.saturating_add(args.runs) {
+        for seed in args.seed..args.seed + args.runs {
             let text = generate(seed);
             let scenario = parse_scenario("generated", &text).map_err(|error| {
                 Failure::broken(format!("seed {seed}: {error}: please report this"))

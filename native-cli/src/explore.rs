@@ -1,7 +1,7 @@
 //! `folioscope explore`: every way in which the tasks of a scenario can follow each other.
 
 use crate::error::{Failure, Outcome};
-use crate::input::{self, Input};
+use crate::input;
 use crate::out;
 use crate::run::scenario::chosen;
 use clap::Args;
@@ -21,10 +21,11 @@ pub(crate) struct ExploreArgs {
     #[arg(long, value_name = "N", default_value_t = 2)]
     bound: u32,
     /// Most courses that are run
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    #[arg(long, value_name = "N", default_value_t = 1_000_000,
+        value_parser = clap::value_parser!(u64).range(1..))]
     max_schedules: u64,
     /// Courses by dice, from this seed on, instead of all of them
-    #[arg(long, value_name = "SEED")]
+    #[arg(long, value_name = "SEED", conflicts_with = "bound")]
     seed: Option<u64>,
     /// Explore this variant only
     #[arg(long, value_name = "NAME")]
@@ -37,7 +38,7 @@ pub(crate) struct ExploreArgs {
 /// Carries the command out.
 pub(crate) fn run(args: &ExploreArgs) -> Outcome<()> {
     let path = &args.scenario;
-    let Input::Scenario(scenario) = input::read(path)? else {
+    let Some(scenario) = input::compared(path)? else {
         return Err(Failure::usage(format!(
             "{} is no scenario: expected a .toml file whose operations name tasks",
             path.display()

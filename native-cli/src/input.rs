@@ -27,6 +27,15 @@ pub(crate) enum Input {
     Trace(Box<(Header, Recording)>),
 }
 
+/// Reads a scenario whose bytes are to be compared with plain arrays; none if the file is something
+/// else.
+pub(crate) fn compared(path: &Path) -> Outcome<Option<Box<Scenario>>> {
+    let Input::Scenario(scenario) = read(path)? else { return Ok(None) };
+    let fits = scenario.check_arrays();
+    fits.map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+    Ok(Some(scenario))
+}
+
 /// Reads a file and finds out what it is: a trace by its first bytes, a scenario by its name, which
 /// ends in `.toml`, and anything else is a job of fio.
 pub(crate) fn read(path: &Path) -> Outcome<Input> {

@@ -46,10 +46,9 @@ pub(crate) struct RenderArgs {
     /// Kind of picture
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Width of an SVG in pixels
-    #[arg(long, value_name = "PIXELS", default_value_t = 1040,
-        value_parser = clap::value_parser!(u32).range(320..=8192))]
-    width: u32,
+    /// Width of an SVG in pixels; 1040 if not given
+    #[arg(long, value_name = "PIXELS", value_parser = clap::value_parser!(u32).range(320..=8192))]
+    width: Option<u32>,
     /// Draw gauges over the whole run instead of one moment: dirty, rates, pauses
     #[arg(long, value_name = "PLOT", value_parser = plot_kind, conflicts_with_all = ["step", "lanes"])]
     plot: Option<Kind>,
@@ -57,12 +56,21 @@ pub(crate) struct RenderArgs {
     /// `left`, what a remount would find, if not given
     #[arg(long, value_name = "LANE,…", value_delimiter = ',', value_parser = lane)]
     lanes: Vec<Lane>,
-    /// Colours of an SVG: light, dark or auto
-    #[arg(long, default_value = "auto", value_parser = theme)]
-    theme: Theme,
+    /// Colours of an SVG: light, dark or auto; auto if not given
+    #[arg(long, value_parser = theme)]
+    theme: Option<Theme>,
     /// Write into this file instead of standard output
     #[arg(long, short, value_name = "OUT")]
     output: Option<PathBuf>,
+}
+
+impl RenderArgs {
+    fn width(&self) -> u32 {
+        self.width.unwrap_or(1040)
+    }
+    fn theme(&self) -> Theme {
+        self.theme.unwrap_or(Theme::Auto)
+    }
 }
 
 fn lane(word: &str) -> Result<Lane, String> {
@@ -91,6 +99,11 @@ pub(crate) struct Shown {
 
 /// Carries the command out.
 pub(crate) fn render(args: &RenderArgs) -> Outcome<()> {
+    if args.format == Format::Text && (args.width.is_some() || args.theme.is_some()) {
+        return Err(Failure::usage(
+            "--width and --theme are for pictures: add `--format svg`, or leave them out",
+        ));
+    }
     let mut shown = Vec::new();
     for path in &args.files {
         shown.extend(load(path, args.variant.as_deref())?);
@@ -101,10 +114,16 @@ pub(crate) fn render(args: &RenderArgs) -> Outcome<()> {
             shown.len()
         )));
     }
+    let longest = shown.iter().map(|shown| shown.timeline.len()).max().unwrap_or(0);
+    if let Some(step) = args.step.filter(|step| *step > longest) {
+        return Err(Failure::usage(format!(
+            "--step is {step}: the run has {longest} steps, and `folioscope steps` lists them"
+        )));
+    }
     for Shown { timeline, .. } in &mut shown {
         timeline.seek(args.step.unwrap_or(timeline.len()));
     }
-    let mut view = View { width: args.width, theme: args.theme, ..View::default() };
+    let mut view = View { width: args.width(), theme: args.theme(), ..View::default() };
     if !args.lanes.is_empty() {
         view.lanes = Lanes::only(&args.lanes);
     }
@@ -125,7 +144,7 @@ pub(crate) fn render(args: &RenderArgs) -> Outcome<()> {
 fn plotted(shown: &[Shown], kind: Kind, args: &RenderArgs) -> Outcome<String> {
     let count = match args.format {
         Format::Text => COLUMNS,
-        Format::Svg => args.width as usize / 2,
+        Format::Svg => args.width() as usize / 2,
     };
     let of = |Shown { name, timeline }: &Shown| {
         Plot::of(kind, timeline, name, count).ok_or_else(|| {
@@ -139,7 +158,7 @@ fn plotted(shown: &[Shown], kind: Kind, args: &RenderArgs) -> Outcome<String> {
         (Format::Text, _) => {
             Ok(plots.iter().map(render_plot_text).collect::<Vec<String>>().join("\n"))
         }
-        (Format::Svg, [plot]) => Ok(render_plot_svg(plot, args.width, args.theme)),
+        (Format::Svg, [plot]) => Ok(render_plot_svg(plot, args.width(), args.theme())),
         (Format::Svg, _) => Err(Failure::usage(format!(
             "a plot as SVG shows one run, and these files hold {}: choose with --variant",
             plots.len()
@@ -204,6 +223,12 @@ fn seek_first_write(timeline: &mut Timeline) -> Option<Pos> {
 pub(crate) fn load(path: &Path, variant: Option<&str>) -> Outcome<Vec<Shown>> {
     match input::read(path)? {
         Input::Trace(trace) => {
+            if let Some(variant) = variant {
+                return Err(Failure::usage(format!(
+                    "--variant is {variant:?}, and {} is a trace, which holds one run: leave it out",
+                    path.display()
+                )));
+            }
             let (header, recording) = *trace;
             let name = header.profile.clone();
             Ok(vec![open(path, name, header, recording)?])

@@ -130,6 +130,8 @@ pub struct App {
     painter: Painter,
     /// The picture is not in the document yet.
     fresh: bool,
+    /// Bytes may be seen moving to where they are now.
+    moves: bool,
     drawn: Option<(usize, Look, bool)>,
     strip: (u32, AttrValue),
     stage_place: NodeRef,
@@ -179,6 +181,7 @@ impl Component for App {
             picture: Picture::default(),
             painter: Painter::default(),
             fresh: false,
+            moves: false,
             drawn: None,
             strip: (0, AttrValue::from("")),
             stage_place: NodeRef::default(),
@@ -233,13 +236,19 @@ impl Component for App {
             Msg::Chart(ask) => {
                 let Some(state) = &mut self.state else { return false };
                 chart::update(state, ask);
+                let drawn = self.update_rest(ctx);
+                let works = self.state.as_ref().is_some_and(|state| state.chart.works());
+                return drawn && (ask != chart::Ask::Work || !works);
             }
             Msg::Find(ask) => {
                 let Some(state) = &mut self.state else { return false };
-                let (link, work) = (ctx.link().clone(), Msg::Find(find::Ask::Work));
-                let again = move || link.send_message(work);
+                let (link, work) = (ctx.link().clone(), ask == find::Ask::Work);
+                let again = move || link.send_message(Msg::Find(find::Ask::Work));
                 if let Some(at) = find::update(state, ask, again) {
                     return self.update(ctx, Act::Go(at).into());
+                }
+                if !state.find.tells(work) {
+                    return false;
                 }
             }
             Msg::Shown(msg) => {
@@ -481,7 +490,7 @@ impl App {
         let shown = self.state.as_ref().filter(|state| state.form != Form::Table);
         match (place, shown) {
             (Some(place), Some(_)) if self.fresh || self.painter.is_elsewhere(&place) => {
-                self.painter.show(&place, &self.picture);
+                self.painter.show(&place, &self.picture, self.moves);
                 self.fresh = false;
             }
             (Some(_), Some(_)) => {}
@@ -499,6 +508,8 @@ impl App {
 
     /// What a viewer does with the runs that are shown.
     fn act(&mut self, ctx: &Context<Self>, state: &mut State, act: Act) {
+        self.moves =
+            matches!(act, Act::Step(_) | Act::Op(_)) || matches!(act, Act::Beat) && state.is_slow();
         match act {
             Act::Key(action) => self.key(ctx, state, action),
             Act::Go(at) => state.step_to(at),
@@ -519,6 +530,7 @@ impl App {
                 let spans = state.session.spans(FileId::new(state.file), state.compare.only);
                 let Picture { scene, spots, .. } = &self.picture;
                 state.looking.glance(glance, (scene, spots), &spans);
+                state.whole |= glance == Glance::Fit;
             }
             Act::Grain(grain) => state.grain = grain,
             Act::Speed(speed) => {

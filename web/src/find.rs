@@ -13,6 +13,8 @@ use yew::{AttrValue, NodeRef};
 
 /// Milliseconds that a slice may take.
 const SLICE: f64 = 7.0;
+/// Milliseconds between two tellings of a count that grows.
+const REST: f64 = 100.0;
 /// Moments between two looks at the clock.
 const STEP: usize = 256;
 /// Most conditions that play stops at, and most marks: each is a button in a list.
@@ -145,7 +147,12 @@ pub(crate) struct Find {
     /// Where the viewer wants to go once it is known.
     wanted: Option<bool>,
     timer: Option<Timeout>,
-    band: (u32, [usize; 4], AttrValue),
+    /// When the count was told last, in milliseconds.
+    told: f64,
+    /// How often anything changed that the band shows.
+    changes: u64,
+    /// The width it was drawn for, and after how many changes.
+    band: (u32, u64, AttrValue),
 }
 
 impl Default for Find {
@@ -162,7 +169,9 @@ impl Default for Find {
             focus: false,
             wanted: None,
             timer: None,
-            band: (0, [0; 4], AttrValue::from("")),
+            told: 0.0,
+            changes: 1,
+            band: (0, 0, AttrValue::from("")),
         }
     }
 }
@@ -171,6 +180,7 @@ impl Find {
     /// Does what is asked for; returns the moment to go to.
     pub(crate) fn ask(&mut self, session: &Session, ask: Ask) -> Option<usize> {
         let at = session.at();
+        self.changes += u64::from(ask != Ask::Work);
         match ask {
             Ask::Open(open) => {
                 (self.open, self.focus) = (open, open);
@@ -272,6 +282,15 @@ impl Find {
         }
         first.map_or(Halt::No, |(at, job)| Halt::At(at, job.text.clone()))
     }
+    /// Whether there is something to tell: after a slice of work only now and then.
+    pub(crate) fn tells(&mut self, work: bool) -> bool {
+        let now = js_sys::Date::now();
+        let tells = !work || !self.works() || now - self.told >= REST;
+        if tells {
+            self.told = now;
+        }
+        tells
+    }
     /// Whether any search has not come to its end.
     pub(crate) fn works(&self) -> bool {
         self.search.iter().chain(&self.stops).any(|job| !job.done)
@@ -280,7 +299,9 @@ impl Find {
     pub(crate) fn work(&mut self, session: &Session, moments: usize) {
         let job = self.search.iter_mut().chain(&mut self.stops).find(|job| !job.done);
         if let Some(job) = job {
+            let before = job.count();
             job.done = job.hunt.advance(session.way(), &session.timelines(), moments);
+            self.changes += u64::from(job.done || job.count() > before);
         }
     }
     /// What was searched for, stopped at and marked, in other runs: `moved` tells where a moment of
@@ -306,7 +327,7 @@ impl Find {
         for job in self.search.iter_mut().chain(&mut self.stops) {
             job.hunt.swap();
         }
-        self.band.0 = 0;
+        self.changes += 1;
     }
     /// Gives the field the focus if it was asked for.
     pub(crate) fn rendered(&mut self) {
@@ -324,15 +345,10 @@ impl Find {
     }
     /// Draws the band anew if anything on it changed.
     pub(crate) fn draw(&mut self, last: usize, width: u32) {
-        let sum = |jobs: &[Job]| jobs.iter().map(|job| job.count() + 1).sum::<usize>();
-        let marks = self.marks.iter().map(|mark| mark.at + 1).sum();
-        let search = self.search.as_ref().map_or(0, |job| job.count() + 1);
-        let typed = self.search.as_ref().map_or(0, |job| job.text.len());
-        let state = [search, typed, sum(&self.stops), marks];
         // A long list is drawn once, when it is whole.
-        let grows = self.works() && state[0] > LONG;
-        if !grows && (self.band.0, self.band.1) != (width, state) {
-            self.band = (width, state, AttrValue::from(self.markup(last, width)));
+        let grows = self.works() && self.search.as_ref().is_some_and(|job| job.count() > LONG);
+        if !grows && (self.band.0, self.band.1) != (width, self.changes) {
+            self.band = (width, self.changes, AttrValue::from(self.markup(last, width)));
         }
     }
     /// The band.
@@ -505,6 +521,14 @@ mod tests {
         assert_eq!(find.marks.len(), 1);
         find.draw(session.way().last(), 300);
         assert_eq!(find.band().matches("bmark").count(), 1);
+        let mut drawn = Vec::new();
+        for text in ["block 21 dirty", "block 20 dirty"] {
+            find.ask(&session, Ask::Type(text.to_owned()));
+            finish(&mut find, &session);
+            find.draw(session.way().last(), 300);
+            drawn.push(find.band());
+        }
+        assert_ne!(drawn[0], drawn[1], "as many found, but elsewhere");
     }
 
     #[test]

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 use web_sys::{Document, Element};
 
 const SVG: &str = "http://www.w3.org/2000/svg";
+/// Says that they may.
+const MOVING: &str = "data-moves";
 /// Parts that are bytes on their way: they may move from place to place. Bits never do.
 const MOVES: [&str; 9] =
     ["bio", "bioline", "cap", "biochg", "dev", "req", "reqline", "reqcut", "reqchg"];
@@ -73,13 +75,16 @@ impl Painter {
             painted.host.set_inner_html("");
         }
     }
-    /// Shows a picture there.
-    pub(crate) fn show(&mut self, host: &Element, picture: &Picture) {
+    /// Shows a picture there; `moves`: bytes may be seen moving to their new places.
+    pub(crate) fn show(&mut self, host: &Element, picture: &Picture, moves: bool) {
         if self.is_elsewhere(host) {
             self.0 = Painted::new(host);
         }
         let document = web_sys::window().and_then(|window| window.document());
         let (Some(painted), Some(document)) = (&mut self.0, document) else { return };
+        if moves != host.has_attribute(MOVING) {
+            let _ = host.toggle_attribute(MOVING);
+        }
         painted.patch(&document, picture);
     }
 }

@@ -263,7 +263,8 @@ impl Session {
         let next = |from| self.way.next_difference(from, Difference::Device);
         next(self.at).or_else(|| next(0))
     }
-    /// The moment before where the device is asked for something else; where there is none, the last.
+    /// The moment before where the device is asked for something else; where there is none, the
+    /// last such moment.
     pub fn previous_difference(&self) -> Option<usize> {
         let before = |from| self.way.previous_difference(from, Difference::Device);
         before(self.at).or_else(|| before(usize::MAX))

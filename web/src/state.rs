@@ -15,6 +15,8 @@ use folioscope_core::units::{FileId, FileRange};
 pub(crate) const SPEEDS: [u32; 6] = [1, 2, 4, 8, 16, 32];
 /// Above this speed only the ends of operations are drawn, so that nothing flashes.
 const FLASH: u32 = 8;
+/// Up to this speed bytes are seen moving.
+const SLOW: u32 = 4;
 
 /// Steps of a run that is long.
 const LONG: usize = 50_000;
@@ -202,6 +204,10 @@ impl State {
         }
     }
 
+    /// Whether it plays so slowly that what moves can be followed.
+    pub(crate) const fn is_slow(&self) -> bool {
+        SPEEDS[self.speed] <= SLOW
+    }
     /// Milliseconds between two beats of play.
     pub(crate) const fn beat(&self) -> u32 {
         let speed = SPEEDS[self.speed];

@@ -59,7 +59,7 @@ fn checks_mappings(all: &Behaviours) -> bool {
     all.mapping_check == MappingCheck::Cookie
 }
 fn releases_under_lock(all: &Behaviours) -> bool {
-    checks_mappings(all) && all.invalidate_lock == InvalidateLock::On
+    checks_mappings(all) && all.invalidate_lock != InvalidateLock::Off
 }
 /// 6.6.
 fn tracks_blocks(all: &Behaviours) -> bool {

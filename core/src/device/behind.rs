@@ -136,7 +136,7 @@ impl Sim {
     pub fn power_cut<E: Env>(&mut self, engine: &Engine<E>, floor: u64, choose: &mut dyn Choose) {
         if let Some(array) = &mut self.array {
             let found = array.cut(floor, choose);
-            Array::say_assembled(engine, found);
+            array.say_assembled(engine, found);
             self.volatile = Some(Volatile::default());
         } else {
             let medium = self.remains().draw(floor, choose);

@@ -3,7 +3,7 @@
 use crate::units::{Bytes, DevAddr, FileRange, Pos};
 
 /// What stands behind a range of a file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum MapType {
     /// Nothing.
     Hole,

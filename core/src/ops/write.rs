@@ -74,8 +74,7 @@ async fn write_locked<E: Env>(
         return Err(Errno::Again);
     }
     if pos > size && !buffers {
-        cx.with(|world| world.step(Rule::GapZeroed, [size.get(), pos.get(), 0, 0]));
-        zero::zero_range(cx, file, FileRange::between(size, pos)).await?;
+        zero::zero_gap(cx, file, pos).await?;
     }
     let mut at = range.start();
     loop {

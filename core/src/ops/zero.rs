@@ -3,14 +3,16 @@
 
 use super::iter;
 use super::write::{end_write_mapping, write_begin};
-use crate::behaviour::ZeroFlush;
+use crate::behaviour::{InvalidateLock, ZeroFlush};
 use crate::cache::mapping::Tag;
 use crate::check::mutant::Mutant;
 use crate::engine::{Cx, WriteFlags};
 use crate::errno::Errno;
+use crate::fs::Manner;
 use crate::iomap::{Intent, Iomap, MapType};
+use crate::locks::{Lock, Mode};
 use crate::trace::rule::Rule;
-use crate::units::{Bytes, FileId, FileRange, FolioId, Offset, Pages};
+use crate::units::{Bytes, FileId, FileRange, FolioId, Offset, Pages, Pos};
 use crate::world::{Env, World};
 
 /// Zeroes `range` where it has data; holes and unwritten blocks read as zero already, unless the
@@ -31,6 +33,25 @@ pub(crate) async fn zero_range<E: Env>(
     let zeroed = zero_mappings(cx, file, first, Skips::Nothing).await?;
     let rest = FileRange::between(first.end(), range.end());
     Ok(zero_mappings(cx, file, rest, Skips::Clean).await? | zeroed)
+}
+
+/// A write begins at `pos`: what lies between EOF and there must read as zero
+/// (`xfs_file_write_zero_eof`).
+pub(super) async fn zero_gap<E: Env>(cx: &Cx<'_, E>, file: FileId, pos: Pos) -> Result<(), Errno> {
+    let (size, alone) = cx.with(|world| {
+        let inode = world.file(file);
+        let locks = world.behaviours().invalidate_lock == InvalidateLock::OverGaps;
+        (inode.size, locks && inode.provider.manner() == Some(Manner::Xfs))
+    });
+    if pos <= size {
+        return Ok(());
+    }
+    cx.with(|world| world.step(Rule::GapZeroed, [size.get(), pos.get(), 0, 0]));
+    let held =
+        if alone { Some(cx.lock(file, Lock::Invalidate, Mode::Exclusive).await) } else { None };
+    let zeroed = zero_range(cx, file, FileRange::between(size, pos)).await;
+    drop(held);
+    zeroed.map(|_| ())
 }
 
 /// What zeroing may leave out.

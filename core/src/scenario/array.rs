@@ -72,7 +72,8 @@ fn parity(table: &RawArray, level: ParityLevel, chunk: Sectors) -> Result<ArrayK
         (table.members.span(), format!("{name} has {least} members at least, not {members}"))
     })?;
     let rows = table.rows.as_ref();
-    let rows = rows.map_or(Ok(256), |rows| number("stripe_cache_size", rows, 17, 32768))?;
+    let rows =
+        rows.map_or(Ok(u64::from(ROWS)), |rows| number("stripe_cache_size", rows, 17, 32768))?;
     let rmw = table.rmw_level.as_ref();
     let rmw = match rmw.map_or(Ok(1), |level| number("rmw_level", level, 0, 2))? {
         0 => RmwLevel::Never,
@@ -157,10 +158,10 @@ pub(super) fn list(members: Members) -> String {
     format!("[{}]", each.join(", "))
 }
 
-/// The table of an array.
-pub(super) fn put(kind: &ArrayKind, failed: Members, out: &mut String) -> fmt::Result {
+/// The fields of an array's table: all of them, or those that are not as usual.
+pub(super) fn put(kind: &ArrayKind, failed: Members, all: bool, out: &mut String) -> fmt::Result {
     let ArrayShape { level, members, .. } = kind.shape();
-    writeln!(out, "\n[array]\nlevel = \"raid{level}\"\nmembers = {members}")?;
+    writeln!(out, "level = \"raid{level}\"\nmembers = {members}")?;
     let chunk = match kind {
         ArrayKind::Parity { parity, .. } => Some(parity.chunk()),
         ArrayKind::Chunks { chunk, .. } => Some(*chunk),
@@ -171,12 +172,21 @@ pub(super) fn put(kind: &ArrayKind, failed: Members, out: &mut String) -> fmt::R
     }
     match kind {
         ArrayKind::Parity { parity, rows, rmw, consistency } => {
-            let name = CONSISTENCIES.iter().find(|(_, known)| known == consistency);
-            writeln!(out, "layout = {:?}", parity.layout().name())?;
-            writeln!(out, "stripe_cache_size = {rows}\nrmw_level = {}", *rmw as u8)?;
-            writeln!(out, "consistency = {:?}", name.map_or("none", |(name, _)| name))?;
+            if all || parity.layout() != ParityLayout::LeftSymmetric {
+                writeln!(out, "layout = {:?}", parity.layout().name())?;
+            }
+            if all || *rows != ROWS {
+                writeln!(out, "stripe_cache_size = {rows}")?;
+            }
+            if all || *rmw != RmwLevel::Fewer {
+                writeln!(out, "rmw_level = {}", *rmw as u8)?;
+            }
+            if all || *consistency != Consistency::Resync {
+                let name = CONSISTENCIES.iter().find(|(_, known)| known == consistency);
+                writeln!(out, "consistency = {:?}", name.map_or("none", |(name, _)| name))?;
+            }
         }
-        ArrayKind::Copies { chunk: Some(_), copies, .. } => {
+        ArrayKind::Copies { chunk: Some(_), copies, .. } if all || *copies != NEAR => {
             let (letter, count) = match copies {
                 Copies { near: 2.., .. } => ('n', copies.near),
                 Copies { offset: true, .. } => ('o', copies.far),
@@ -184,15 +194,20 @@ pub(super) fn put(kind: &ArrayKind, failed: Members, out: &mut String) -> fmt::R
             };
             writeln!(out, "layout = \"{letter}{count}\"")?;
         }
-        ArrayKind::Chunks { .. } | ArrayKind::Copies { chunk: None, .. } => {}
+        ArrayKind::Chunks { .. } | ArrayKind::Copies { .. } => {}
     }
-    if failed == Members::NONE { Ok(()) } else { writeln!(out, "failed = {}", list(failed)) }
+    if all || failed != Members::NONE { writeln!(out, "failed = {}", list(failed)) } else { Ok(()) }
 }
+
+/// Two copies beside each other, as raid10 has them where nothing is said.
+const NEAR: Copies = Copies { near: 2, far: 1, offset: false };
+/// Rows of the cache of stripes where nothing is said.
+const ROWS: u32 = 256;
 
 /// A layout of mdadm's, such as `n2`: near, far or offset, and how many.
 fn copies(table: &RawArray) -> Result<Copies, Problem> {
     let Some(text) = &table.layout else {
-        return Ok(Copies { near: 2, far: 1, offset: false });
+        return Ok(NEAR);
     };
     let parts = text.get_ref().split_at_checked(1);
     let count = parts.and_then(|(_, count)| count.parse().ok());

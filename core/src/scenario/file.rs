@@ -23,6 +23,8 @@ use crate::device::sim::Timing;
 use crate::dirty::DirtyConfig;
 use crate::engine::{ReadFlags, WriteFlags};
 use crate::geometry::Geometry;
+use crate::ops::advise::Advice;
+use crate::ops::fallocate::FallocMode;
 use crate::ops::readahead::ReadaheadLimits;
 use crate::units::{Blocks, Bytes, FileId, FileRange, Nanos, Order, Pages, Pos};
 use core::ops::Range;
@@ -195,7 +197,11 @@ fn check_held(
     for op in ops {
         let (size, bytes, pages) = &mut held[op.file.get() as usize];
         *size = op.action.grows_to(*size);
-        let range = op.action.touched();
+        let range = match op.action {
+            Action::Fadvise(range, Advice::WillNeed)
+            | Action::Fallocate(FallocMode::Unshare, range) => range,
+            other => other.touched(),
+        };
         if range.is_empty() {
             continue;
         }

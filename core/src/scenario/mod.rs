@@ -25,6 +25,7 @@ mod start;
 mod tasks;
 mod variants;
 pub mod write;
+mod write_tables;
 mod zoned;
 
 use crate::behaviour::{Behaviours, StripeAlignment};
@@ -363,6 +364,23 @@ impl Scenario {
 }
 
 impl Scenario {
+    /// What plain arrays of its files need in memory, where their bytes are compared with such
+    /// arrays; an error where that is more than [`MAX_HELD`].
+    pub fn check_arrays(&self) -> Result<(), String> {
+        let mut sizes: Vec<Pos> = self.files.iter().map(|file| file.size).collect();
+        for op in &self.ops {
+            let size = &mut sizes[op.file.get() as usize];
+            *size = op.action.grows_to(*size).max(op.action.touched().end());
+        }
+        let whole = sizes.iter().fold(Bytes::ZERO, |all, size| all + Bytes::new(size.get()));
+        if whole <= MAX_HELD {
+            return Ok(());
+        }
+        Err(format!(
+            "its files are compared byte for byte and grow to {whole}, and {MAX_HELD} is the most: \
+             make them, or what is done behind their end, smaller"
+        ))
+    }
     /// The limits of the queue in a run, which an array has by itself: kernels from 7.1 on cut at
     /// the stripes of a device of which parts are expensive.
     pub fn queue_of(&self, variant: &Variant) -> Option<QueueLimits> {

@@ -154,7 +154,7 @@ mod tests {
         assert_eq!((start(a), start(b)), (Bytes::ZERO, Bytes::kib(64)));
         // What it does not say is the scenario's.
         assert_eq!(scenario.of(b).files, scenario.files);
-        let again = write_scenario(&scenario);
+        let again = write_scenario(&scenario).expect("a file can say it");
         assert_eq!(parse_scenario("s", &again).expect("it reads back"), scenario, "{again}");
     }
 

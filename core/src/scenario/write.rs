@@ -1,13 +1,15 @@
 //! A scenario as the text of a scenario file, which reads back as the same scenario.
 
 use super::fault::{FaultKind, ScenarioFault};
+use super::file::parse_scenario;
 use super::shape::{ADVICE, MODES};
-use super::{Action, FileSystem, Order, Scenario, ScenarioOp, StartFile, Variant, array};
+use super::write_tables::{disk_name, put_disks, put_tables};
+use super::{Action, FileSystem, MAX_TEXT, Order, Scenario, ScenarioOp, StartFile, Variant, array};
 use crate::behaviour::{Behaviours, Profile};
 use crate::block::bio::BioOp;
+use crate::buffer::Driver;
 use crate::device::array::ArrayAct;
 use crate::device::fault::{DeviceOp, Misdeed};
-use crate::device::sim::Timing;
 use crate::device::zoned::Zones;
 use crate::fault::{FaultEffect, FaultPoint};
 use crate::fs::prealloc::Prealloc;
@@ -17,34 +19,84 @@ use crate::power::Kept;
 use crate::units::{Bytes, FileRange};
 use core::fmt::{self, Write};
 
-/// The text. What a file cannot say is left out: that two files share blocks is said where both
-/// have the same extents, and a sync of a range that waits once only becomes a whole one.
-pub fn write_scenario(scenario: &Scenario) -> String {
+/// The text. What no scenario file says is refused with a sentence: what was written is read back
+/// and compared.
+pub fn write_scenario(scenario: &Scenario) -> Result<String, String> {
     let mut out = String::new();
     put(scenario, &mut out).expect("a string takes everything");
+    if out.len() > MAX_TEXT {
+        let len = out.len();
+        return Err(format!("written out it has {len} bytes, and a file has at most {MAX_TEXT}"));
+    }
+    match parse_scenario("what was written", &out) {
+        Ok(again) if again == *scenario => Ok(out),
+        Ok(again) => {
+            Err(format!("no scenario file says {} like this", difference(scenario, &again)))
+        }
+        Err(error) => Err(format!("this is no scenario of a file: {error}")),
+    }
+}
+
+/// Which part of a scenario is not as in another one.
+fn difference(one: &Scenario, other: &Scenario) -> String {
+    let parts = [
+        ("its title", one.title == other.title),
+        ("its sizes", one.geometry == other.geometry && one.readahead == other.readahead),
+        ("its device", one.device == other.device && one.zones == other.zones),
+        ("its disks", one.disks == other.disks),
+        ("its queue", one.queue == other.queue && one.partition == other.partition),
+        ("its array", one.array == other.array && one.array_failed == other.array_failed),
+        ("its limits on dirty pages", one.dirty == other.dirty),
+        ("its memory", one.kswapd == other.kswapd && one.frames == other.frames),
+        ("its tasks", one.tasks == other.tasks && one.order == other.order),
+        ("its settings", one.variants == other.variants),
+    ];
+    let whole = parts.iter().find(|(_, same)| !same).map(|(name, _)| (*name).to_owned());
+    let nth = |what: &str, at: Option<usize>| at.map(|at| format!("{what} {at}"));
+    let (files, ops, faults) = (&one.files, &one.ops, &one.faults);
+    whole
+        .or_else(|| nth("file", first_other(files, &other.files)))
+        .or_else(|| nth("operation", first_other(ops, &other.ops)))
+        .or_else(|| nth("fault", first_other(faults, &other.faults)))
+        .unwrap_or_else(|| "its world".to_owned())
+}
+
+/// The first of a list that is not in its place of another, counted from 0.
+fn first_other<T: PartialEq>(all: &[T], other: &[T]) -> Option<usize> {
+    let most = all.len().max(other.len());
+    (0..most).find(|at| all.get(*at) != other.get(*at))
+}
+
+/// A text as a string of TOML.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => out.extend(['\\', letter]),
+            _ if letter.is_control() => {
+                write!(out, "\\u{:04X}", u32::from(letter)).expect("a string takes everything");
+            }
+            _ => out.push(letter),
+        }
+    }
+    out.push('"');
     out
 }
 
 fn put(scenario: &Scenario, out: &mut String) -> fmt::Result {
-    let geometry = scenario.geometry;
     writeln!(out, "version = {}", super::file::VERSION)?;
-    writeln!(out, "title = {:?}", scenario.title)?;
-    writeln!(out, "\n[world]")?;
-    writeln!(out, "page_size = {}", geometry.page_size().get())?;
-    writeln!(out, "block_size = {}", geometry.block_size().get())?;
-    writeln!(out, "max_folio_order = {}", geometry.max_order().get())?;
-    writeln!(out, "readahead = {}", scenario.readahead.get())?;
-    if let Some(free) = scenario.free_blocks {
-        writeln!(out, "free_blocks = {}", free.get())?;
-    }
-    if scenario.keep_going {
-        writeln!(out, "keep_going = true")?;
-    }
+    writeln!(out, "title = {}", quoted(&scenario.title))?;
     put_tables(scenario, None, out)?;
+    put_disks(scenario, out)?;
     for variant in &scenario.variants {
         put_variant(variant, out)?;
         if let Some(own) = &variant.own {
+            let before = out.len();
             put_tables(own, Some(scenario), out)?;
+            // It has a table of its own, which says nothing else.
+            if out.len() == before {
+                writeln!(out, "\n[variant.world]\nkeep_going = {}", own.keep_going)?;
+            }
         }
     }
     for (at, file) in scenario.files.iter().enumerate() {
@@ -58,81 +110,22 @@ fn put(scenario: &Scenario, out: &mut String) -> fmt::Result {
         writeln!(out, "\n[[op]]")?;
         put_op(op, scenario, out)?;
         if op.file.get() > 0 {
-            writeln!(out, "file = {:?}", file.name)?;
+            writeln!(out, "file = {}", quoted(&file.name))?;
         }
         if op.task > 0 {
-            writeln!(out, "task = {:?}", scenario.tasks[op.task as usize])?;
+            writeln!(out, "task = {}", quoted(&scenario.tasks[op.task as usize]))?;
         }
     }
-    match &scenario.order {
-        Order::InTurn => {}
-        Order::Schedule(steps) => {
-            steps.iter().try_for_each(|step| write!(out, "\n{}", step.toml()))?;
-        }
-        Order::Seed(seed) => writeln!(out, "\n[run]\nseed = {seed}")?,
+    if let Order::Schedule(steps) = &scenario.order {
+        steps.iter().try_for_each(|step| write!(out, "\n{}", step.toml()))?;
     }
     scenario.faults.iter().try_for_each(|fault| put_fault(fault, scenario, out))
 }
 
-/// The tables that a setting may have for itself: of a setting those that differ from the
-/// scenario's, behind its name.
-fn put_tables(scenario: &Scenario, base: Option<&Scenario>, out: &mut String) -> fmt::Result {
-    for put in [put_device, put_queue, put_partition, put_array] {
-        let mut table = String::new();
-        put(scenario, &mut table)?;
-        let mut other = String::new();
-        base.map_or(Ok(()), |base| put(base, &mut other))?;
-        if base.is_some() && table != other {
-            table = table.replacen("\n[", "\n[variant.", 1);
-        }
-        if table != other {
-            out.push_str(&table);
-        }
-    }
-    Ok(())
-}
-
-fn put_device(scenario: &Scenario, out: &mut String) -> fmt::Result {
-    if let Timing::Queue { depth, latency, per_kib, flush } = scenario.device {
-        let per_second = 1_000_000_000 / (1024 * per_kib.get().max(1));
-        writeln!(out, "\n[device]\ndepth = {depth}")?;
-        writeln!(out, "latency_us = {}", latency.get() / 1000)?;
-        writeln!(out, "mib_per_second = {}", per_second.max(1))?;
-        writeln!(out, "flush_us = {}", flush.get() / 1000)?;
-    } else if scenario.zones.is_some() {
-        writeln!(out, "\n[device]")?;
-    }
-    if let Some(Zones { size, capacity, conventional }) = scenario.zones {
-        writeln!(out, "zone_size = {}\nzone_capacity = {}", size.get(), capacity.get())?;
-        writeln!(out, "conventional_zones = {conventional}")?;
-    }
-    Ok(())
-}
-
-fn put_queue(scenario: &Scenario, out: &mut String) -> fmt::Result {
-    match scenario.queue {
-        Some(queue) => writeln!(out, "\n[queue]\nmax_size = {}", queue.bytes.get()),
-        None => Ok(()),
-    }
-}
-
-fn put_partition(scenario: &Scenario, out: &mut String) -> fmt::Result {
-    if scenario.partition.is_zero() {
-        return Ok(());
-    }
-    writeln!(out, "\n[partition]\nstart = {}", scenario.partition.get())
-}
-
-fn put_array(scenario: &Scenario, out: &mut String) -> fmt::Result {
-    match &scenario.array {
-        Some(kind) => array::put(kind, scenario.array_failed, out),
-        None => Ok(()),
-    }
-}
-
 /// A setting as its profile and the switches that differ from it.
 fn put_variant(variant: &Variant, out: &mut String) -> fmt::Result {
-    writeln!(out, "\n[[variant]]\nname = {:?}\nprofile = {:?}", variant.name, variant.profile)?;
+    let name = quoted(&variant.name);
+    writeln!(out, "\n[[variant]]\nname = {name}\nprofile = {:?}", variant.profile)?;
     let base = Profile::named(&variant.profile).map_or(Behaviours::default(), |p| p.behaviours);
     let mut changed = variant.behaviours.switches().zip(base.switches()).filter(|(a, b)| a != b);
     if let Some(((name, value), _)) = changed.next() {
@@ -157,14 +150,22 @@ fn put_file(
     zones: Option<Zones>,
     out: &mut String,
 ) -> fmt::Result {
-    writeln!(out, "\n[[file]]\nname = {:?}", file.name)?;
+    writeln!(out, "\n[[file]]\nname = {}", quoted(&file.name))?;
+    if file.on.get() > 0 {
+        writeln!(out, "disk = {:?}", disk_name(file.on.get()))?;
+    }
+    match file.driver {
+        None => {}
+        Some(Driver::Ext4) => writeln!(out, "path = \"buffer_head_ext4\"")?,
+        Some(Driver::BlockDevice | Driver::Ext2) => writeln!(out, "path = \"buffer_head\"")?,
+    }
     match file.prealloc {
         Prealloc::Off => {}
         Prealloc::Fixed(len) => writeln!(out, "prealloc = {}", len.get())?,
         Prealloc::Dynamic => writeln!(out, "prealloc = \"dynamic\"")?,
     }
     if let Some(other) = shares {
-        return writeln!(out, "shares = {:?}", other.name);
+        return writeln!(out, "shares = {}", quoted(&other.name));
     }
     writeln!(out, "size = {}", file.size.get())?;
     if file.fs == FileSystem::Memory {
@@ -221,7 +222,7 @@ fn put_op(op: &ScenarioOp, scenario: &Scenario, out: &mut String) -> fmt::Result
         Action::Reflink { source, from, range: part } => {
             range(out, "reflink", part)?;
             let source = &scenario.files[source.get() as usize].name;
-            writeln!(out, "source = {source:?}\nsource_at = {}", from.get())
+            writeln!(out, "source = {}\nsource_at = {}", quoted(source), from.get())
         }
         Action::Fadvise(part, advice) => {
             range(out, "fadvise", part)?;
@@ -276,7 +277,7 @@ fn put_op(op: &ScenarioOp, scenario: &Scenario, out: &mut String) -> fmt::Result
     }
 }
 
-/// A fault with the operations that it is for. Where no name of a file says it, it is left out.
+/// A fault with the operations that it is for, where a name of a file says it.
 fn put_fault(fault: &ScenarioFault, scenario: &Scenario, out: &mut String) -> fmt::Result {
     let times = |times: Option<u32>| times.map_or("\"all\"".to_owned(), |n| n.to_string());
     let mut lines = Vec::new();
@@ -293,7 +294,8 @@ fn put_fault(fault: &ScenarioFault, scenario: &Scenario, out: &mut String) -> fm
         FaultKind::Engine(one) => {
             let Some(at) = name_of(one.point) else { return Ok(()) };
             if let Some(file) = one.file {
-                lines.push(format!("file = {:?}", scenario.files[file.get() as usize].name));
+                let name = &scenario.files[file.get() as usize].name;
+                lines.push(format!("file = {}", quoted(name)));
             }
             lines.extend(one.at.map(|at| format!("file_off = {}", at.get())));
             lines.push(format!("nth = {}\ntimes = {}", one.after + 1, times(one.times)));

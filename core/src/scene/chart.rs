@@ -15,7 +15,12 @@ pub fn value(measure: Measure, n: u64) -> String {
     match measure {
         Measure::Bios => grouped(n),
         Measure::Paused => millis(n),
-        _ => size(n),
+        Measure::Dirty
+        | Measure::Writeback
+        | Measure::Cached
+        | Measure::Wasted
+        | Measure::Written
+        | Measure::Read => size(n),
     }
 }
 

@@ -101,7 +101,7 @@ pub fn inspect(
         Thing::End(_) => end(at, file),
         Thing::Folio(start) => folio(at, file, start),
         Thing::Blocks(_) if key.lane == Lane::Tally => tally(model, file, bytes),
-        Thing::Blocks(_) => blocks(at, file, bytes),
+        Thing::Blocks(_) => Some(blocks(at, file, bytes)),
         Thing::Extent(start) | Thing::NewCopy(start) => {
             extent(at, file, start, matches!(key.thing, Thing::NewCopy(_)))
         }
@@ -217,7 +217,7 @@ fn named(first: u64, last: u64) -> String {
 }
 
 /// Blocks that are drawn as one: how many of each state, and of a single one its bits.
-fn blocks(at: At<'_>, file: FileId, bytes: (u64, u64)) -> Option<Details> {
+fn blocks(at: At<'_>, file: FileId, bytes: (u64, u64)) -> Details {
     let model = at.0.model();
     let block = model.geometry().block_size().get();
     let (first, last) = (bytes.0 / block, bytes.1.div_ceil(block).max(bytes.0 / block + 1) - 1);
@@ -231,7 +231,7 @@ fn blocks(at: At<'_>, file: FileId, bytes: (u64, u64)) -> Option<Details> {
     let mut details = Details::new(named(first, last), state.join(", "));
     details.row("bytes", range((first * block, (last + 1) * block)));
     if first != last {
-        return Some(details);
+        return details;
     }
     let pos = first * block;
     if let Some((id, folio, start)) = folio_at(model, file, pos) {
@@ -271,7 +271,7 @@ fn blocks(at: At<'_>, file: FileId, bytes: (u64, u64)) -> Option<Details> {
     if let Some(tally) = now.tallies.get(&first) {
         details.row("written", plural(tally.written.into(), "time"));
     }
-    Some(details)
+    details
 }
 
 fn tally(model: &Model, file: FileId, bytes: (u64, u64)) -> Option<Details> {

@@ -5,8 +5,9 @@
 use super::Side;
 use super::axis::Span;
 use super::course::Course;
-use super::members::whole_stripes;
-use super::snapshot::{BioView, bios, extents, requests};
+use super::members::{most_transfers, whole_stripes};
+use super::pack::{pack, pack_spans};
+use super::snapshot::{bios, extents, requests};
 use crate::ordered::OrderedMap;
 use crate::trace::delta::DeltaKind;
 use crate::trace::model::{BioRecord, Model, Place, RequestRecord};
@@ -20,7 +21,7 @@ pub(super) const MAX_BIO_ROWS: usize = 3;
 /// Most spans of an axis.
 const MAX_SPANS: usize = 6;
 /// Most blocks that are shown; what lies behind is cut off.
-const MAX_BLOCKS: u64 = 1 << 18;
+const MAX_BLOCKS: u64 = 1 << 20;
 /// Up to this many blocks nothing is left out of the axis.
 const SHORT: u64 = 64;
 
@@ -40,6 +41,8 @@ pub struct Limits {
     pub(super) members: usize,
     /// By run, stripes of which all data is written in the end.
     pub(super) whole: Vec<Vec<u64>>,
+    /// Blocks that members read and wrote for the stripe that costs most in the end, of any run.
+    pub(super) transfers: u64,
     /// Highest tally of a block.
     pub(super) tally: u32,
     /// Every run has the same extents from its start to its end.
@@ -64,6 +67,7 @@ struct Seen {
     members: usize,
     whole: Vec<u64>,
     course: Arc<Course>,
+    transfers: u64,
 }
 
 impl Seen {
@@ -134,6 +138,7 @@ impl Needs {
             stripes: stripes.into_iter().collect(),
             members: seen.iter().map(|seen| seen.members).max().unwrap_or(0),
             whole: seen.iter().map(|seen| seen.whole.clone()).collect(),
+            transfers: seen.iter().map(|seen| seen.transfers).max().unwrap_or(0).max(1),
             bio_rows: seen.iter().map(|seen| seen.bio_rows).max().unwrap_or(1).max(1),
             tally: seen.iter().map(|seen| seen.tally).max().unwrap_or(1).max(1),
             mapping_fixed: same && seen.iter().all(|seen| !seen.extents_move),
@@ -219,6 +224,8 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                 | DeltaKind::RowCosts
                 | DeltaKind::RowHeld
                 | DeltaKind::StripeParity
+                | DeltaKind::RowUnfit
+                | DeltaKind::BlockDamaged
                 | DeltaKind::OpHead
                 | DeltaKind::OpPos
                 | DeltaKind::OpLen
@@ -276,6 +283,7 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
     if let Some(shape) = array.shape() {
         seen.members = usize::from(shape.members);
         seen.whole = whole_stripes(array);
+        seen.transfers = most_transfers(array);
         seen.stripes = array.blocks().map(|(_, at, ..)| shape.stripe_of(at)).collect();
     }
     seen.tally = model.tallies(file).values().map(|tally| tally.written).max().unwrap_or(0);
@@ -349,45 +357,20 @@ fn sectors(seen: &[Seen], spans: &[Span], block: u64) -> Vec<Span> {
     merge(found, (all / 8).max(block))
 }
 
-/// The row of each bio: the first in which it meets no other.
-pub(super) fn pack(bios: &[BioView]) -> Vec<usize> {
-    let spans = |bio: &BioView| bio.pieces.iter().map(|piece| (piece.start, piece.end)).collect();
-    pack_spans(&bios.iter().map(spans).collect::<Vec<_>>())
-}
-
-/// The row of each thing: the first in which none of its spans meets another thing's.
-pub(super) fn pack_spans(all: &[Vec<Span>]) -> Vec<usize> {
-    // By row its spans: ascending, those that touch as one.
-    let mut rows: Vec<Vec<Span>> = Vec::new();
-    let mut places = Vec::with_capacity(all.len());
-    let meets = |row: &[Span], span: &Span| {
-        let behind = row.partition_point(|other| other.1 <= span.0);
-        row.get(behind).is_some_and(|other| other.0 < span.1)
-    };
-    for spans in all {
-        let free = |row: &Vec<Span>| !spans.iter().any(|span| meets(row, span));
-        let at = rows.iter().position(free).unwrap_or(rows.len());
-        if at == rows.len() {
-            rows.push(Vec::new());
-        }
-        spans.iter().for_each(|span| insert(&mut rows[at], *span));
-        places.push(at);
-    }
-    places
-}
-
-/// Adds a span to ascending ones; those that it meets or touches become one with it.
-fn insert(row: &mut Vec<Span>, span: Span) {
-    let from = row.partition_point(|other| other.1 < span.0);
-    let to = row.partition_point(|other| other.0 <= span.1);
-    let joined =
-        row[from..to].iter().fold(span, |all, other| (all.0.min(other.0), all.1.max(other.1)));
-    row.splice(from..to, [joined]);
-}
-
 /// Whether a bio that just moved meets another in the file, so that rows must be counted.
 fn crowds_bios(model: &Model, id: u32) -> bool {
-    let span = |bio: &BioRecord| (bio.pos().get(), bio.pos().get().saturating_add(bio.len().get()));
+    // Where its memory is, which need not be where its bytes go.
+    let start = |bio: &BioRecord| {
+        let first = bio.segs().next();
+        let folio = first.and_then(|seg| Some((model.folio(seg.folio)?, seg.offset)));
+        folio.map_or(bio.pos().get(), |(folio, offset)| {
+            model.geometry().page_pos(folio.place().index).get().saturating_add(offset.get())
+        })
+    };
+    let span = |bio: &BioRecord| {
+        let start = start(bio);
+        (start, start.saturating_add(bio.len().get()))
+    };
     let Some(mine) = model.bio(id).map(span) else { return false };
     let others = model.bios().filter(|(other, _)| *other != id).map(|(_, bio)| span(bio));
     others.into_iter().any(|other| other.0 < mine.1 && mine.0 < other.1)
@@ -402,26 +385,4 @@ fn crowds_requests(model: &Model, id: u32, rows: usize) -> bool {
     let mine = span(mine);
     let mut others = all().filter(|(other, _)| *other != id).map(|(_, one)| span(one));
     rows == 0 || others.any(|other| other.0 < mine.1 && mine.0 < other.1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn things_that_meet_stand_in_rows_of_their_own() {
-        let all: [&[Span]; 6] =
-            [&[(0, 10)], &[(10, 20)], &[(5, 15)], &[(30, 40), (0, 1)], &[(20, 30)], &[(39, 41)]];
-        let all: Vec<Vec<Span>> = all.iter().map(|spans| spans.to_vec()).collect();
-        assert_eq!(pack_spans(&all), [0, 0, 1, 1, 0, 0]);
-    }
-
-    #[test]
-    fn spans_that_touch_are_one() {
-        let mut row = Vec::new();
-        for span in [(4, 6), (0, 2), (8, 9), (2, 4), (6, 7), (20, 30), (1, 25)] {
-            insert(&mut row, span);
-        }
-        assert_eq!(row, [(0, 30)]);
-    }
 }

@@ -28,6 +28,9 @@ pub(super) struct ChunkView {
     pub(super) read: u64,
     /// How often the row was written that was written most.
     pub(super) most: u64,
+    /// Rows of it that are wrong: of parity those that do not fit the data, of data those that are
+    /// not what they were though nobody wrote them.
+    pub(super) wrong: u64,
 }
 
 /// A stripe.
@@ -72,6 +75,7 @@ impl ArrayView {
                     written: 0,
                     read: 0,
                     most: 0,
+                    wrong: 0,
                 })
                 .collect(),
             written: 0,
@@ -108,6 +112,21 @@ impl ArrayView {
                 stripes[at].held += 1;
             }
         }
+        for row in array.unfit() {
+            let Some(stripe) = place(shape.stripe_of(row)).map(|at| &mut stripes[at]) else {
+                continue;
+            };
+            let parity = stripe.chunks.iter_mut().filter(|chunk| chunk.part != Part::Data);
+            parity.for_each(|chunk| chunk.wrong += 1);
+        }
+        for (_, at) in array.damaged() {
+            let Some(stripe) = place(shape.stripe_of(at.row)).map(|at| &mut stripes[at]) else {
+                continue;
+            };
+            if let Some(chunk) = stripe.chunks.get_mut(at.member.get() as usize) {
+                chunk.wrong += 1;
+            }
+        }
         Some(Self { rows, states: members().map(|member| array.member(member)).collect(), stripes })
     }
 }
@@ -134,10 +153,21 @@ pub(super) fn whole_stripes(array: &ArrayState) -> Vec<u64> {
     counts.iter().filter(|(_, count)| **count >= all).map(|(stripe, _)| stripe).collect()
 }
 
+/// Blocks of members that the stripe cost which cost most.
+pub(super) fn most_transfers(array: &ArrayState) -> u64 {
+    let Some(shape) = array.shape() else { return 0 };
+    let mut counts: crate::ordered::OrderedMap<u64, u64> = crate::ordered::OrderedMap::new();
+    for (_, at, read, written) in array.blocks() {
+        *counts.get_or_insert_with(shape.stripe_of(at), || 0) += read + written;
+    }
+    counts.iter().map(|(_, count)| *count).max().unwrap_or(0)
+}
+
 impl ChunkView {
     /// Its letter in text; `whole`: no read of its stripe was needed.
     pub(super) const fn letter(&self, whole: bool) -> char {
         match (self.read, self.written, self.part) {
+            _ if self.wrong > 0 => '!',
             (1.., ..) if whole => 'Y',
             (1.., ..) => 'R',
             (_, 0, _) => '.',
@@ -146,9 +176,29 @@ impl ChunkView {
             (_, _, Part::Q) => 'Q',
         }
     }
+    /// What is wrong with it, the longest words first.
+    pub(super) const fn wrong_words(&self) -> [&'static str; 2] {
+        match self.part {
+            Part::Data => ["damaged", "!"],
+            Part::P => ["P does not fit", "P!"],
+            Part::Q => ["Q does not fit", "Q!"],
+        }
+    }
 }
 
 impl StripeView {
+    /// Whether something of it is wrong: parity, data.
+    fn wrong(&self) -> (bool, bool) {
+        let any = |data: bool| {
+            let wrong = |chunk: &&ChunkView| chunk.wrong > 0;
+            self.chunks.iter().filter(wrong).any(|chunk| (chunk.part == Part::Data) == data)
+        };
+        (any(false), any(true))
+    }
+    /// Whether it is worth words of its own: it was read for, or something is wrong.
+    pub(super) fn is_notable(&self) -> bool {
+        self.read > 0 || self.wrong() != (false, false)
+    }
     /// What it cost, the longest words first.
     pub(super) fn cost(&self, rows: u64) -> [String; 2] {
         let (unit, per) = if self.written.is_multiple_of(rows) && self.read.is_multiple_of(rows) {
@@ -192,6 +242,13 @@ impl StripeView {
         words.extend(self.why().into_iter().next());
         if self.held > 0 {
             words.push(format!("{} in the cache", plural(self.held, "row")));
+        }
+        let (parity, data) = self.wrong();
+        if parity {
+            words.push("parity does not fit the data".to_owned());
+        }
+        if data {
+            words.push("data that nobody wrote is damaged".to_owned());
         }
         words.join("; ")
     }

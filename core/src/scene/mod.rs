@@ -17,6 +17,7 @@ mod lanes;
 mod layout;
 pub mod limits;
 mod members;
+mod pack;
 pub mod plot;
 mod snapshot;
 pub mod spots;
@@ -131,7 +132,8 @@ impl Scene {
         let Some(span) = self.axis.iter().min_by_key(away) else { return 0 };
         let (wide, at) = (span.x1 - span.x0, x.clamp(span.x0, span.x1) - span.x0);
         let len = u128::from(span.end - span.start);
-        let part = len * at.get().unsigned_abs() as u128 / wide.get().unsigned_abs().max(1) as u128;
+        let pixels = |x: Fx| u128::from(x.get().unsigned_abs());
+        let part = len * pixels(at) / pixels(wide).max(1);
         span.start + part as u64
     }
     /// The bytes of the file that a box covers: whole blocks, one at least.

@@ -49,6 +49,8 @@ impl FolioView {
 pub(super) struct CacheView {
     pub(super) block: u64,
     pub(super) spans: Vec<CellSpan>,
+    /// How many blocks are in each state.
+    counts: [u64; Cell::ALL.len()],
     pub(super) folios: Vec<FolioView>,
 }
 
@@ -132,7 +134,12 @@ impl Snapshot {
     pub(super) fn of(model: &Model, step: Option<&Step>, file: FileId, spans: &[Span]) -> Self {
         let block = model.geometry().block_size().get();
         let state = model.file(file);
-        let mut cache = CacheView { block, spans: empty(spans, block), folios: Vec::new() };
+        let mut cache = CacheView {
+            block,
+            spans: empty(spans, block),
+            counts: [0; Cell::ALL.len()],
+            folios: Vec::new(),
+        };
         for (id, folio) in model.folios() {
             let start = model.geometry().page_pos(folio.place().index).get();
             let end = start + model.geometry().folio_size(folio.place().order).get();
@@ -159,6 +166,9 @@ impl Snapshot {
         let bios = bios(model, file);
         for bio in &bios {
             cache.carry(bio, model);
+        }
+        for cell in cache.spans.iter().flat_map(|span| &span.cells) {
+            cache.counts[*cell as usize] += 1;
         }
         Self {
             size: state.map_or(0, |file| file.size().get()),
@@ -191,9 +201,8 @@ impl CacheView {
         })
     }
     /// How many of the shown blocks are in this state.
-    pub(super) fn count(&self, cell: Cell) -> u64 {
-        self.spans.iter().flat_map(|span| &span.cells).filter(|found| **found == cell).count()
-            as u64
+    pub(super) const fn count(&self, cell: Cell) -> u64 {
+        self.counts[cell as usize]
     }
     fn fill(&mut self, start: u64, folio: &FolioState) {
         let base = start / self.block;

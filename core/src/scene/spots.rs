@@ -147,10 +147,7 @@ impl Spot {
     }
     /// Lane, run, and within these the member: things of a row stand side by side.
     const fn row(&self) -> (Lane, u8, u16) {
-        let member = match self.key.thing {
-            Thing::Chunk { member, .. } => member,
-            _ => 0,
-        };
+        let member = if let Thing::Chunk { member, .. } = self.key.thing { member } else { 0 };
         (self.key.lane, self.key.run, member)
     }
     const fn is_folio(&self) -> bool {
@@ -165,7 +162,7 @@ pub fn nearest(spots: &[Spot], x: Fx, y: Fx) -> Option<&Spot> {
     near.min_by_key(|spot| (spot.distance(x, y), spot.size()))
 }
 
-/// The thing with this key, or what stands nearest to where it would be: the same lane and run.
+/// The thing with this key, if it is on the picture; the things are in the order of their keys.
 pub fn find(spots: &[Spot], key: Key) -> Option<&Spot> {
     let at = spots.binary_search_by_key(&key, |spot| spot.key).ok()?;
     spots.get(at)

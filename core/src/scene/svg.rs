@@ -128,7 +128,8 @@ pub fn escape(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            // Control characters are not allowed in XML at all.
+            // Control characters and these two are not allowed in XML at all.
+            '\u{fffe}' | '\u{ffff}' => out.push(' '),
             other if other.is_control() => out.push(' '),
             other => out.push(other),
         }
@@ -173,7 +174,7 @@ fn colours(of: fn(Token) -> &'static str) -> String {
 }
 
 /// The style sheet of a page: its root has the colours, also for the page's own parts, and follows
-/// the viewer unless `data-theme` is set to `light` or `dark`.
+/// the viewer unless `data-theme` is set to `light` or `dark`; on paper it is light.
 pub fn page_style() -> String {
     let (light, dark) = (colours(Token::light), colours(Token::dark));
     let forced = colours(Token::forced);
@@ -184,6 +185,7 @@ pub fn page_style() -> String {
     )
     .and_then(|()| writeln!(out, ":root[data-theme=dark]{{{dark};color-scheme:dark}}"))
     .and_then(|()| writeln!(out, "@media (forced-colors:active){{:root:root{{{forced}}}}}"))
+    .and_then(|()| writeln!(out, "@media print{{:root:root{{{light};color-scheme:light}}}}"))
     .expect("a String takes everything");
     out + &classes()
 }

@@ -49,7 +49,11 @@ pub fn rows(sides: &[Side<'_>], view: &View) -> Vec<Table> {
     for lane in view.shown(limits) {
         let all: Vec<Vec<Row>> = runs.iter().map(|run| lane_rows(lane, run)).collect();
         let labels: Vec<&str> = runs.iter().map(|run| run.label.as_str()).collect();
-        let agree = all.len() > 1 && all.windows(2).all(|two| two[0] == two[1]);
+        let same =
+            |two: &[Run]| lane != Lane::Cache || two[0].now.cache.spans == two[1].now.cache.spans;
+        let agree = all.len() > 1
+            && all.windows(2).all(|two| two[0] == two[1])
+            && runs.windows(2).all(same);
         if agree {
             tables.extend(all.into_iter().next().map(|rows| table(lane, labels.join(" = "), rows)));
             continue;
@@ -225,8 +229,14 @@ fn runs_of<T: PartialEq + Copy>(all: impl Iterator<Item = (u64, T)>) -> Vec<(u64
 fn cache(now: &Snapshot) -> Vec<Row> {
     let spans = now.cache.spans.iter();
     let each = spans.flat_map(|span| runs_of((span.first..).zip(span.cells.iter().copied())));
-    let cells =
-        each.map(|(first, last, cell): (u64, u64, Cell)| row(blocks(first, last), cell.words()));
+    // Only the first rows are told, so only they get words.
+    let cells = each.enumerate().map(|(nth, (first, last, cell)): (usize, (u64, u64, Cell))| {
+        if nth < MAX_ROWS {
+            row(blocks(first, last), cell.words())
+        } else {
+            row(String::new(), String::new())
+        }
+    });
     // Folios that were used, neighbours with one level as one.
     let mut used: Vec<(u64, u64, u8)> = Vec::new();
     for folio in now.cache.folios.iter().filter(|folio| folio.uses() > 0) {

@@ -6,9 +6,11 @@ use super::limits::Limits;
 use super::view::{Lane, LaneMode, Lanes};
 use super::*;
 use crate::behaviour::DirtyTracking;
+use crate::block::bio::BioState;
 use crate::trace::delta::DeltaKind;
 use crate::trace::rule::Rule;
-use crate::units::{Bytes, FileRange, Pos};
+use crate::trace::survey::{Survey, Surveys};
+use crate::units::{Bytes, FileId, FileRange, Pos};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -202,10 +204,23 @@ fn every_state_has_its_shape() {
         legend: Cell::ALL.to_vec(),
         theme: Theme::Auto,
         prefix: "s".to_owned(),
-        axis: Vec::new(),
-        block: 1,
+        ..Scene::default()
     };
     golden("states.svg", &svg::render_svg(&scene));
+}
+
+#[test]
+fn kept_surveys_are_those_of_a_replay_from_the_start() {
+    let run = overwrites(DirtyTracking::PerBlock, 2, &[5; 1200]);
+    assert!(run.len() > 9000, "it reaches beyond a kept survey");
+    let (geometry, file) = (run.header().geometry, FileId::new(0));
+    let mut kept = Surveys::new(geometry);
+    for position in [0, 9, 8191, 8192, 8193, 8300, run.len(), 17] {
+        let mut survey = Survey::new(geometry);
+        survey.seek(run.recording(), position).expect("it fits");
+        let found = kept.at(run.recording(), position).expect("it fits");
+        assert_eq!(found.file(file), survey.file(file), "at {position}");
+    }
 }
 
 #[test]
@@ -241,6 +256,49 @@ fn absurd_numbers_are_drawn_without_a_panic() {
         table::rows(&side, &View::default());
         for line in text::render_text(&side, &View::default()).lines() {
             assert!(line.chars().count() <= text::COLUMNS, "{line:?}");
+        }
+    }
+}
+
+/// A run with so many bios in flight, each of one block that lies alone in the file and on the
+/// device, over a file of so many blocks.
+fn crowd(bios: u64, blocks: u64) -> Timeline {
+    let mut builder = fixture::Builder::default();
+    builder.file(1);
+    builder.folio(0);
+    builder.set(DeltaKind::FileSize, 0, 0, blocks * BLOCK);
+    for n in 0..bios {
+        let (block, addr) = (2 * n as u32, (n * 7919 % bios) * 4 * BLOCK);
+        builder.set(DeltaKind::ExtentLen, 0, block, BLOCK);
+        builder.set(DeltaKind::ExtentAt, 0, block, addr << 3 | 2);
+        // A direct write.
+        builder.set(DeltaKind::BioHead, n as u32, 0, 3 | 1 << 12);
+        builder.set(DeltaKind::BioAddr, n as u32, 0, addr);
+        builder.set(DeltaKind::BioLen, n as u32, 0, BLOCK);
+        builder.set(DeltaKind::BioPos, n as u32, 0, u64::from(block) * BLOCK);
+        builder.set(DeltaKind::BioState, n as u32, 0, BioState::InFlight.code());
+    }
+    builder.step(Rule::BioSubmitted, [0; 4]);
+    let mut timeline = builder.timeline("linux-6.1", DirtyTracking::PerFolio);
+    timeline.seek(usize::MAX);
+    timeline
+}
+
+#[test]
+fn thousands_of_bios_and_a_million_blocks_are_few_marks() {
+    for (bios, blocks) in [(100, 4096), (2048, 4096), (2048, 1 << 20)] {
+        let timeline = crowd(bios, blocks);
+        let side = [Side { label: "A", name: "crowd", timeline: &timeline }];
+        let range = FileRange::between(Pos::ZERO, Pos::new(blocks * BLOCK));
+        for width in [390, 1440] {
+            let view = View { width, range: Some(range), ..View::default() };
+            let scene = render(&side, &view);
+            let mut ids = BTreeSet::new();
+            assert!(scene.marks.iter().all(|mark| ids.insert(mark.id)), "an id is there twice");
+            assert!(scene.marks.len() <= 1500, "{} marks of {bios} bios", scene.marks.len());
+            let tables = table::rows(&side, &view);
+            assert!(tables.iter().all(|table| table.rows.len() <= table::MAX_ROWS));
+            assert!(tables.iter().any(|table| table.more > 0));
         }
     }
 }

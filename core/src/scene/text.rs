@@ -348,16 +348,18 @@ fn members(run: &Run) -> Vec<String> {
         format!("{nth:2} {letters}{words}")
     };
     let mut rows: Vec<String> = array.states.iter().enumerate().map(disk).collect();
-    let read: Vec<&StripeView> = array.stripes.iter().filter(|one| one.read > 0).collect();
-    for stripe in read.iter().take(MAX_BIOS) {
+    let told: Vec<&StripeView> = array.stripes.iter().filter(|one| one.is_notable()).collect();
+    for stripe in told.iter().take(MAX_BIOS) {
         for line in fold(&format!("stripe {}: {}", stripe.number, stripe.words(array.rows))) {
             rows.push(format!("   {line}"));
         }
     }
-    if read.len() > MAX_BIOS {
-        rows.push(format!("   and {} more that were read for", read.len() - MAX_BIOS));
+    if told.len() > MAX_BIOS {
+        rows.push(format!("   and {} more of these", told.len() - MAX_BIOS));
     }
-    rows.push("   W data, P Q parity, R read, Y read in vain".to_owned());
+    let lost = rows.iter().take(array.states.len()).any(|row| row.contains('!'));
+    let lost = if lost { ", ! lost or wrong" } else { "" };
+    rows.push(format!("   W data, P Q parity, R read, Y read in vain{lost}"));
     rows
 }
 

@@ -3,10 +3,12 @@
 use super::blocks::Blocks;
 use crate::block::bio::BioState;
 use crate::trace::amount::Amount;
+use crate::trace::array::ArrayShape;
 use crate::trace::delta::Delta;
 use crate::trace::io::BioRecord;
 use crate::trace::model::{FolioState, Model};
 use crate::trace::sum::Sum;
+use crate::trace::timeline::Timeline;
 use crate::units::Bytes;
 use core::cmp::Ordering;
 
@@ -68,14 +70,20 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    pub(super) fn new(condition: &Condition, model: &Model) -> Self {
+    pub(super) fn new(condition: &Condition, timeline: &Timeline, model: &Model) -> Self {
+        let mut condition = condition.clone();
+        if condition.what == What::BioCrosses(None) {
+            // An array tells its shape when it is first used.
+            let shape = timeline.model_at(usize::MAX).array().shape();
+            condition.what = What::BioCrosses(shape.map(ArrayShape::data_of_stripe));
+        }
         let summed = match &condition.what {
             What::Amount(amount, _) => amount.is_sum(),
             What::Blocks(_) => true,
             What::BioLen(_) | What::BioCrosses(_) | What::BioFailed => false,
         };
         let sum = summed.then(|| Sum::new(model, |folio| condition.what.of_folio(model, folio)));
-        Self { condition: condition.clone(), sum }
+        Self { condition, sum }
     }
     /// These changes are about to be made, or taken back.
     pub(super) fn before(&mut self, model: &Model, deltas: &[Delta]) {
@@ -102,8 +110,6 @@ impl Watch {
             What::Amount(amount, compare) => compare.holds(sum.unwrap_or_else(|| amount.of(model))),
             What::BioLen(compare) => any_bio(&|bio| compare.holds(bio.len().get())),
             What::BioCrosses(every) => {
-                let stripe = || Some(model.array().shape()?.data_of_stripe());
-                let every = every.or_else(stripe);
                 every.is_some_and(|every| any_bio(&|bio| crosses(bio, every)))
             }
             What::BioFailed => any_bio(&|bio| bio.state() == BioState::Failed),

@@ -49,13 +49,18 @@ events! {
     /// A large folio becomes smaller ones.
     Split = "split", "folio split", [FolioSplit];
     /// Blocks are read from the device.
-    Read = "read", "read from the device", [RunRead, ReadAdded, BufferReadFirst, BuffersToRead, FolioJoinsRead, MetadataRead];
+    Read = "read", "read from the device", [
+        RunRead, ReadAdded, BufferReadFirst, BuffersToRead, FolioJoinsRead, MetadataRead
+    ];
     /// A window is read ahead.
     Readahead = "readahead", "readahead", [ReadaheadWindow, ReadaheadPages];
     /// A write copies into a folio.
     Copy = "copy", "bytes copied in", [Copied, Stored];
     /// The file system gives a mapping.
-    Mapping = "mapping", "mapping given", [Mapped, MappedForWriteback, DirectMapped, BlocksFound, BlocksBoundary, BlocksAllocated, BlocksReserved];
+    Mapping = "mapping", "mapping given", [
+        Mapped, MappedForWriteback, DirectMapped, BlocksFound, BlocksBoundary, BlocksAllocated,
+        BlocksReserved
+    ];
     /// A folio goes under writeback.
     Writeback = "writeback", "writeback starts", [WritebackStarts, BuffersToWrite];
     /// Clean blocks go with dirty ones.
@@ -65,7 +70,9 @@ events! {
     /// A size moves, in memory or on the device.
     Size = "size", "file size moves", [SizeMoved, DiskSizeMoved, SizeRecorded];
     /// Somebody waits.
-    Wait = "wait", "somebody waits", [WaitsForWriteback, WaitsForLock, WaitsToShare, WaitsToExclude, DirectWaits];
+    Wait = "wait", "somebody waits", [
+        WaitsForWriteback, WaitsForLock, WaitsToShare, WaitsToExclude, DirectWaits
+    ];
     /// A task pauses as too much is dirty.
     Pause = "pause", "task pauses", [Paused];
     /// A page fault.
@@ -73,7 +80,10 @@ events! {
     /// The array decides about rows.
     Rows = "rows", "array rows written", [RowsFull, RowsRmw, RowsRcw, RowsDelayed];
     /// Something that was armed goes wrong.
-    Fault = "fault", "fault", [FaultFired, FaultGives, DeviceFails, DeviceDelays, DeviceGone, FlushFails, FlushLies, MemberFails, ZoneRefuses, PowerCut];
+    Fault = "fault", "fault", [
+        FaultFired, FaultGives, DeviceFails, DeviceDelays, DeviceGone, FlushFails, FlushLies,
+        MemberFails, ZoneRefuses, PowerCut
+    ];
     /// An error is kept or told.
     Error = "error", "error", [ErrorRecorded, ErrorReported, ErrorChecked, MappingFailed];
     /// An invariant breaks.

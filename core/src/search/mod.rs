@@ -54,7 +54,8 @@ impl Query {
             Self::Event(event) => find_step(timeline, |step| event.is(step), from, forward),
             Self::State(State(conditions)) => {
                 let model = timeline.model_at(from);
-                let watches = conditions.iter().map(|one| Watch::new(one, &model)).collect();
+                let watches =
+                    conditions.iter().map(|one| Watch::new(one, timeline, &model)).collect();
                 let walk = Walk { timeline, model, watches, position: from };
                 if forward { walk.forward() } else { walk.back() }
             }

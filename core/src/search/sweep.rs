@@ -31,7 +31,7 @@ impl Sweep {
             Query::State(State(conditions)) => {
                 let model = Box::new(Model::new(timeline.header().geometry));
                 let watches: Vec<Watch> =
-                    conditions.iter().map(|one| Watch::new(one, &model)).collect();
+                    conditions.iter().map(|one| Watch::new(one, timeline, &model)).collect();
                 let held = watches.iter().all(|watch| watch.holds(&model));
                 Looks::State { model, watches, held }
             }
@@ -50,11 +50,15 @@ impl Sweep {
             Looks::Event(event) => event.is(timeline.recording().step(at)),
             Looks::State { model, watches, held } => {
                 let deltas = timeline.recording().deltas(at);
-                watches.iter_mut().for_each(|watch| watch.before(model, deltas));
+                for watch in &mut *watches {
+                    watch.before(model, deltas);
+                }
                 for delta in deltas {
                     model.apply(delta).expect("the trace was checked as a whole");
                 }
-                watches.iter_mut().for_each(|watch| watch.after(model));
+                for watch in &mut *watches {
+                    watch.after(model);
+                }
                 let holds = watches.iter().all(|watch| watch.holds(model));
                 let began = holds && !*held;
                 *held = holds;

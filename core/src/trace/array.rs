@@ -3,7 +3,7 @@
 
 use super::delta::DeltaKind;
 use crate::ordered::OrderedMap;
-use crate::units::{Bytes, MemberId, SECTOR_SIZE, Sector, Sectors};
+use crate::units::{Bytes, DevAddr, MemberId, SECTOR_SIZE, Sector, Sectors};
 
 /// Sectors of a row on each member.
 const ROW: u64 = 8;
@@ -104,6 +104,26 @@ impl StripeParity {
     }
 }
 
+/// Where a damaged block lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DamagedAt {
+    /// On which member.
+    pub member: MemberId,
+    /// First sector of its row there.
+    pub row: Sector,
+}
+
+impl DamagedAt {
+    /// As one word, never 0.
+    pub const fn pack(self) -> u64 {
+        1 << 63 | (self.member.get() as u64 & 0xffff) << 32 | (self.row.get() / ROW) & 0xffff_ffff
+    }
+    const fn unpack(word: u64) -> Self {
+        let member = MemberId::new((word >> 32) as u32 & 0xffff);
+        Self { member, row: Sector::new((word & 0xffff_ffff) * ROW) }
+    }
+}
+
 /// How an array is put together, as one word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ArrayShape {
@@ -161,6 +181,8 @@ pub struct ArrayState {
     held: OrderedMap<u32, u64>,
     members: OrderedMap<u32, u64>,
     parities: OrderedMap<u32, u64>,
+    unfit: OrderedMap<u32, u64>,
+    damaged: OrderedMap<u32, u64>,
 }
 
 impl ArrayState {
@@ -199,6 +221,18 @@ impl ArrayState {
         let stripe = u32::try_from(stripe).ok()?;
         StripeParity::unpack(self.parities.get(&stripe).copied().unwrap_or_default())
     }
+    /// Rows of which parity is not that of their data, by their first sectors on the members.
+    pub fn unfit(&self) -> impl Iterator<Item = Sector> {
+        self.unfit.iter().map(|(row, _)| Sector::new(u64::from(row) * ROW))
+    }
+    /// Blocks of the array that are not what they were though nobody wrote them: where they begin,
+    /// and where they lie.
+    pub fn damaged(&self) -> impl Iterator<Item = (DevAddr, DamagedAt)> {
+        self.damaged.iter().map(|(block, word)| {
+            let at = DevAddr::new(u64::from(block) * ROW * SECTOR_SIZE);
+            (at, DamagedAt::unpack(*word))
+        })
+    }
     /// The words of its own kind, where it has one for each object.
     #[allow(clippy::wildcard_enum_match_arm, reason = "all others are not an array's")]
     fn single(&mut self, kind: DeltaKind) -> &mut OrderedMap<u32, u64> {
@@ -207,6 +241,8 @@ impl ArrayState {
             DeltaKind::RowHeld => &mut self.held,
             DeltaKind::MemberState => &mut self.members,
             DeltaKind::StripeParity => &mut self.parities,
+            DeltaKind::RowUnfit => &mut self.unfit,
+            DeltaKind::BlockDamaged => &mut self.damaged,
             _ => &mut self.rows,
         }
     }
@@ -222,6 +258,8 @@ impl ArrayState {
             DeltaKind::RowHeld => self.held.get(&object).copied().unwrap_or_default(),
             DeltaKind::MemberState => self.members.get(&object).copied().unwrap_or_default(),
             DeltaKind::StripeParity => self.parities.get(&object).copied().unwrap_or_default(),
+            DeltaKind::RowUnfit => self.unfit.get(&object).copied().unwrap_or_default(),
+            DeltaKind::BlockDamaged => self.damaged.get(&object).copied().unwrap_or_default(),
             _ => self.rows.get(&object).copied().unwrap_or_default(),
         }
     }
@@ -258,6 +296,8 @@ impl ArrayState {
             (DeltaKind::RowHeld, &self.held),
             (DeltaKind::MemberState, &self.members),
             (DeltaKind::StripeParity, &self.parities),
+            (DeltaKind::RowUnfit, &self.unfit),
+            (DeltaKind::BlockDamaged, &self.damaged),
         ] {
             all.extend(words.iter().map(|(object, word)| (kind, object, 0, *word)));
         }

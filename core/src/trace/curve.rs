@@ -83,7 +83,7 @@ impl Measure {
             Self::Dirty => Some(Amount::Dirty),
             Self::Writeback => Some(Amount::Writeback),
             Self::Cached => Some(Amount::Cached),
-            _ => None,
+            Self::Bios | Self::Wasted | Self::Written | Self::Read | Self::Paused => None,
         }
     }
     const fn counter(self) -> Option<Counter> {
@@ -91,7 +91,7 @@ impl Measure {
             Self::Wasted => Some(Counter::CleanWritten),
             Self::Written => Some(Counter::DeviceWritten),
             Self::Read => Some(Counter::DeviceRead),
-            _ => None,
+            Self::Dirty | Self::Writeback | Self::Cached | Self::Bios | Self::Paused => None,
         }
     }
     /// Its value in a state.

@@ -163,6 +163,11 @@ kinds! {
     /// Stripe of the array: who holds its parity: [`super::array::StripeParity`]; 0 = not known
     /// yet.
     StripeParity = 149, "stripe.parity";
+    /// Row of the array: 1 where its parity is not that of its data.
+    RowUnfit = 155, "row.unfit";
+    /// Block of 4 KiB of the array that is no longer what it was though nobody wrote it: where it
+    /// lies: [`super::array::DamagedAt`]; 0 = it is as it should be.
+    BlockDamaged = 156, "block.damaged";
 }
 
 /// One change of one word of state.

@@ -190,7 +190,9 @@ impl Model {
             | DeltaKind::MemberState
             | DeltaKind::RowCosts
             | DeltaKind::RowHeld
-            | DeltaKind::StripeParity => {
+            | DeltaKind::StripeParity
+            | DeltaKind::RowUnfit
+            | DeltaKind::BlockDamaged => {
                 let mut word = self.array.word(delta.kind, delta.object, delta.aux);
                 swap(&mut word, delta)?;
                 self.array.set(delta.kind, delta.object, delta.aux, word);

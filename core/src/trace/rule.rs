@@ -464,6 +464,10 @@ rules! {
     ParityMended = 357, Op, "ppl_recover", "parity of {1} rows is made right for the data that is there, from the log of partial parities";
     /// The power is back, and nothing says what was under way.
     ArrayUnclean = 358, Op, "raid5_run", "the array was not stopped in good order: parity of any row may not fit its data before all are made anew";
+    /// Nothing made parity fit.
+    ParityUnfit = 370, Op, "raid5_run", "parity of {0} rows does not fit their data: a block of them that is lost now is made wrong";
+    /// What a member took with it is made from parity that does not fit.
+    BlocksDamaged = 371, Op, "ops_run_compute5", "{0b} that nobody wrote since are not what they were: parity that they are made from does not fit";
     /// A write is not where a zone takes one.
     ZoneRefuses = 360, Function, "device", "the device refuses bio {0} at sector {1s}: its zone takes the next write at sector {2s}, as far as it fits";
     /// An array cannot serve a bio.

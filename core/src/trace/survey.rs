@@ -37,6 +37,8 @@ pub struct BlockFate {
     /// From here to the durable size, or the end of the block, the file would hold zeros that
     /// nobody wrote: they pad what was EOF when the block was last sent.
     pub padding: Option<Pos>,
+    /// An array no longer gives its bytes as they were.
+    pub damaged: bool,
 }
 
 /// A file, if the power went now.
@@ -54,6 +56,9 @@ struct Records {
     size: Pos,
     extents: Vec<(u32, Bytes, MapType, DevAddr)>,
 }
+
+/// Bytes of a block that an array damages.
+const DAMAGED: Bytes = Bytes::kib(4);
 
 type AllRecords = BTreeMap<FileId, Records>;
 
@@ -168,6 +173,11 @@ impl Survey {
         let count = geometry.file_block_floor(end).get();
         let (dirty, sent) = (self.dirty(id, count), self.in_flight(id, count));
         let cached = self.cached_spans();
+        let size = geometry.block_size();
+        let damaged = |at: DevAddr| {
+            let mut all = self.model.array().damaged();
+            all.any(|(one, _)| one < at + size && at < one + DAMAGED)
+        };
         let blocks = (0..count).map(|block| {
             let start = Pos::ZERO + geometry.block_offset(BlockNo::new(block)).since(Offset::ZERO);
             let stop = start + geometry.block_size();
@@ -185,7 +195,7 @@ impl Survey {
                 self.padded.get(&(addr.get() / geometry.block_size().get())).copied()
             });
             let padding = padded.filter(|eof| *eof < stop.min(durable.size));
-            BlockFate { fate, padding }
+            BlockFate { fate, padding, damaged: here.is_some_and(&damaged) }
         });
         Some(FileFate { size: durable.size, blocks: blocks.collect() })
     }

@@ -107,6 +107,11 @@ pub fn decode(bytes: &[u8]) -> Result<(Header, Recording), WireError> {
         let start = reader.at;
         let block = reader.block()?;
         if block.is_empty() {
+            let more = bytes.len() - reader.at;
+            if more > 0 {
+                let what = format!("{more} bytes follow its end");
+                return Err(WireError::Damaged { at: reader.at, what });
+            }
             return Ok((header, recording));
         }
         read_steps(block, &mut recording).map_err(|what| WireError::Damaged { at: start, what })?;

@@ -8,7 +8,7 @@ mod report;
 mod target;
 
 use crate::error::{Failure, Outcome};
-use crate::input::{self, Input};
+use crate::input;
 use clap::{Args, ValueEnum};
 use folioscope_core::streams::simulated::replay;
 use folioscope_core::streams::worlds::{WORLDS, World};
@@ -76,7 +76,7 @@ pub(crate) fn fuzz(args: &FuzzArgs) -> Outcome<()> {
     match &args.replay {
         Some(path) => {
             let name = path.display().to_string();
-            let Input::Scenario(scenario) = input::read(path)? else {
+            let Some(scenario) = input::compared(path)? else {
                 let sentence = format!("{name} is no scenario: name one, such as --save writes it");
                 return Err(Failure::usage(sentence));
             };

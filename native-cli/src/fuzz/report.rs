@@ -20,7 +20,10 @@ pub(super) fn report(
 ) -> Outcome<()> {
     let before = scenario.ops.len();
     let (least, wrong) = shrink(scenario, wrong, fails);
-    let text = write_scenario(&least);
+    let text = write_scenario(&least).map_err(|why| {
+        let words = format!("{}, found by: folioscope fuzz {words}; {why}", wrong.what);
+        Failure::check(words)
+    })?;
     match save {
         Some(file) => file.finish(text.as_bytes())?,
         None => out::print(&text)?,

@@ -51,9 +51,9 @@ pub(crate) struct RunArgs {
     /// Go through the kernel's page cache where O_DIRECT or io_uring is missing
     #[arg(long, requires = "target")]
     buffered_fallback: bool,
-    /// I/Os in flight for each file
-    #[arg(long, value_name = "N", default_value_t = 32, value_parser = depth)]
-    depth: u16,
+    /// I/Os in flight for each file; 32 if not given
+    #[arg(long, value_name = "N", value_parser = depth)]
+    depth: Option<u16>,
     /// Compare every byte with a plain array afterwards: past the kernel's cache, through it, and
     /// through the engine
     #[arg(long)]
@@ -249,7 +249,7 @@ fn open_all(
             path,
             size: job.size,
             block,
-            depth: usize::from(args.depth),
+            depth: usize::from(args.depth.unwrap_or(32)),
             overwrite: args.overwrite,
             buffered_fallback: args.buffered_fallback,
         });

@@ -127,6 +127,8 @@ fn refuse_options(args: &RunArgs) -> Outcome<()> {
     let given = [
         ("--target", args.target.is_some()),
         ("--verify", args.verify),
+        ("--depth", args.depth.is_some()),
+        ("--memory", args.memory.is_some()),
         ("--page-size", args.world.page_size.is_some()),
         ("--block-size", args.world.block_size.is_some()),
         ("--max-folio-order", args.world.max_folio_order.is_some()),

@@ -98,3 +98,121 @@ fn axe_finds_nothing_on_any_view() {
         assert!(found.iter().any(|words| words.starts_with("button-name")), "{found:?}");
     });
 }
+
+/// What is shown though it is too small for a finger.
+const TOO_SMALL: &str = "[...document.querySelectorAll('button, select, input[type=range]')]
+    .filter(one => one.checkVisibility() && !one.closest('dialog'))
+    .filter(one => one.getBoundingClientRect().height < 44)
+    .map(one => one.outerHTML.slice(0, 80))";
+
+#[test]
+#[ignore = "needs Chromium: run `cargo xtask test`"]
+fn every_target_at_390_pixels_is_as_large_as_a_finger() {
+    visit(async |page: &Page| {
+        page.show(390, "light").await;
+        page.open(READY).await;
+        assert_eq!(page.ask(TOO_SMALL).await, json!([]));
+        page.click("#show-me").await;
+        settle(page).await;
+        page.click("[data-stop='5']").await;
+        assert_eq!(page.ask(TOO_SMALL).await, json!([]));
+    });
+}
+
+#[test]
+#[ignore = "needs Chromium: run `cargo xtask test`"]
+fn the_page_is_laid_out_anew_at_200_percent_and_never_scrolls_sideways() {
+    visit(async |page: &Page| {
+        // 1440 by 780 pixels at 200 percent.
+        let size = json!({ "width": 720, "height": 390, "deviceScaleFactor": 2, "mobile": false });
+        page.devtools("Emulation.setDeviceMetricsOverride", size).await;
+        page.open(READY).await;
+        page.click("#show-me").await;
+        page.click("#more-lanes").await;
+        settle(page).await;
+        // Less a bar to scroll by.
+        let wide = "document.documentElement.scrollWidth <= 720";
+        assert_eq!(page.ask(wide).await, true);
+        page.picture("zoom-200").await;
+        page.click("[data-form=Both]").await;
+        assert_eq!(page.ask(wide).await, true);
+    });
+}
+
+#[test]
+#[ignore = "needs Chromium: run `cargo xtask test`"]
+fn forced_colours_replace_every_colour_of_the_page_and_its_picture() {
+    visit(async |page: &Page| {
+        page.emulate(1440, &[("forced-colors", "active"), ("prefers-color-scheme", "dark")]).await;
+        page.open(READY).await;
+        page.click("#show-me").await;
+        page.until("document.getElementById('place').textContent.includes('submit_bio')").await;
+        let system = "(name => { const probe = document.createElement('i'); probe.style.color = name; \
+            document.body.append(probe); const found = getComputedStyle(probe).color; \
+            probe.remove(); return found; })";
+        for (part, name) in [(".asked", "Highlight"), (".tlane", "CanvasText"), (".bg", "Canvas")] {
+            let same = format!(
+                "getComputedStyle(document.querySelector('#stage {part}')).fill === {system}('{name}')"
+            );
+            assert_eq!(page.ask(&same).await, true, "{part} is not {name}");
+        }
+        // Words on a plate can be told from it.
+        let plate = "(one => [one.color, one.backgroundColor])(
+            getComputedStyle(document.getElementById('next-stop')))";
+        let colours = page.ask(plate).await;
+        assert_ne!(colours[0], colours[1], "the words of the button are lost");
+        let adjusts = "getComputedStyle(document.getElementById('next-stop')).forcedColorAdjust";
+        assert_eq!(page.ask(adjusts).await, "none", "a plate lies under the words");
+        page.picture("forced-colours").await;
+    });
+}
+
+#[test]
+#[ignore = "needs Chromium: run `cargo xtask test`"]
+fn nothing_moves_for_who_wants_less_motion_and_bits_never_do() {
+    let moving = "document.getAnimations().map(one => one.effect.target)
+        .filter(one => one.closest('#stage')).map(one => one.getAttribute('class'))";
+    visit(async |page: &Page| {
+        page.show_quietly(1440, "light").await;
+        page.open(READY).await;
+        page.click("#show-me").await;
+        page.click("#more-lanes").await;
+        for _ in 0..12 {
+            page.keys(".").await;
+            assert_eq!(page.ask(moving).await, json!([]));
+        }
+        page.show(1440, "light").await;
+        for _ in 0..12 {
+            page.keys(",").await;
+            let classes = page.ask(moving).await;
+            for class in classes.as_array().expect("a list") {
+                let words = class.as_str().unwrap_or_default();
+                assert!(words.split(' ').any(|word| word == "moves"), "{words} moves");
+            }
+        }
+    });
+}
+
+#[test]
+#[ignore = "needs Chromium: run `cargo xtask test`"]
+fn paper_gets_the_picture_on_a_light_ground_and_no_controls() {
+    visit(async |page: &Page| {
+        page.show(1440, "dark").await;
+        page.open(READY).await;
+        page.click("#show-me").await;
+        page.until("document.getElementById('place').textContent.includes('submit_bio')").await;
+        page.devtools("Emulation.setEmulatedMedia", json!({ "media": "print" })).await;
+        let shown = |selector: &str| {
+            format!("document.querySelector('{selector}')?.checkVisibility() ?? false")
+        };
+        for gone in [".top", ".transport", ".tools", ".next"] {
+            assert_eq!(page.ask(&shown(gone)).await, false, "{gone} is printed");
+        }
+        for stays in ["#stage svg", "#legend", "#sentence", "#counters"] {
+            assert_eq!(page.ask(&shown(stays)).await, true, "{stays} is not printed");
+        }
+        let ground = "getComputedStyle(document.documentElement).getPropertyValue('--bg')";
+        assert_eq!(page.ask(ground).await, "#f7f8fa");
+        page.picture("print").await;
+    });
+}

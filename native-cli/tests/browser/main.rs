@@ -11,6 +11,8 @@ mod find;
 mod lesson;
 mod open;
 mod page;
+mod stage;
+mod why;
 
 use page::{Page, visit};
 use serde_json::json;

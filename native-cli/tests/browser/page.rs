@@ -14,6 +14,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
+use url::Url;
 
 /// How long something may take to appear.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -78,6 +79,13 @@ impl Page {
         self.client.goto(&self.address).await.expect("the page opens");
         self.wait_for(text).await;
         start.elapsed()
+    }
+    /// Opens another page beside it, and waits until it says `text`.
+    pub(crate) async fn open_at(&self, path: &str, text: &str) {
+        let address = Url::parse(&self.address).and_then(|address| address.join(path));
+        let address = address.expect("an address");
+        self.client.goto(address.as_str()).await.expect("the page opens");
+        self.wait_for(text).await;
     }
     /// Waits until the page says `text`.
     pub(crate) async fn wait_for(&self, text: &str) {

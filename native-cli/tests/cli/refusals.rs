@@ -50,6 +50,16 @@ fn bad_options_say_what_was_expected() {
     world.write("job.fio", "[j]\nrw=write\nsize=1m\n");
     world.write("two.fio", SEED);
     world.write("s.toml", include_str!("../../../assets/scenarios/sub-page-dirty-tracking.toml"));
+    let file = "version = 0\ntitle = \"t\"\n[world]\npage_size = 4096\nblock_size = 4096\nmax_folio_order = 0\n\
+                [[file]]\nname = \"f\"\n[[op]]\ndo = \"truncate\"\nsize = \"2g\"\n";
+    world.write("one.toml", file);
+    let traced = world.run("run one.toml --trace t.trace");
+    assert_eq!(traced.code, 0, "{}", traced.err);
+    let mut bytes = world.read("t.trace");
+    bytes.push(0);
+    world.write("long.trace", bytes);
+    world.write("big.toml", format!("{file}[[op]]\ndo = \"fsync\"\ntask = \"a\"\n"));
+    world.write("held.toml", format!("{file}[[op]]\ndo = \"fadvise\"\nadvice = \"willneed\"\n"));
     for (words, start) in [
         ("run job.fio --profile linux-2.4", "--profile \"linux-2.4\" is unknown: expected one of"),
         ("run job.fio --set x=1", "--set: no switch `x`: expected one of dirty_tracking"),
@@ -68,10 +78,30 @@ fn bad_options_say_what_was_expected() {
         ("run s.toml --trace t", "a trace holds one run, and the scenario has 2 variants"),
         ("run s.toml --variant x", "--variant \"x\" is not in the scenario"),
         ("render job.fio", "job.fio is neither a trace nor a scenario"),
+        ("run s.toml --depth 3", "--depth is for jobs of fio"),
+        ("run s.toml --memory 1g", "--memory is for jobs of fio"),
+        ("render s.toml --step 99999", "--step is 99999: the run has 625 steps"),
+        ("render s.toml --width 400", "--width and --theme are for pictures"),
+        ("render s.toml --theme dark", "--width and --theme are for pictures"),
+        ("render t.trace --variant x", "--variant is \"x\", and t.trace is a trace"),
+        ("steps long.trace", "long.trace: the trace is damaged in the block at byte"),
+        ("explore big.toml", "big.toml: its files are compared byte for byte and grow to 2 GiB"),
+        ("crash big.toml", "big.toml: its files are compared byte for byte and grow to 2 GiB"),
+        ("fuzz --replay big.toml", "big.toml: its files are compared byte for byte and grow to 2"),
+        ("run held.toml", "held.toml:7:1: with this file the run would hold 2 GiB in memory"),
     ] {
         refused(&world, words, 2, start);
     }
-    for words in ["run", "frobnicate", "run job.fio --depth 0", "run job.fio --page-size 4q"] {
+    for words in [
+        "run",
+        "frobnicate",
+        "run job.fio --depth 0",
+        "run job.fio --page-size 4q",
+        "explore s.toml --max-schedules 0",
+        "explore s.toml --seed 1 --bound 1",
+        "crash --seed 18446744073709551615",
+        "crash --print --runs 3",
+    ] {
         let ended = world.run(words);
         assert_eq!(ended.code, 2, "{words}: {}", ended.err);
         assert!(ended.err.starts_with("error: "), "{words}: {}", ended.err);

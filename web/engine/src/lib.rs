@@ -30,6 +30,7 @@ pub const LIBRARY: Library<'_> = Library {
         "16-the-append-race",
         "17-what-the-stripe-cache-absorbs",
         "18-bytes-from-the-wrong-place",
+        "19-the-write-hole",
     ],
     scenarios: files!["scenarios":
         "a-bio-a-buffer",

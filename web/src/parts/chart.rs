@@ -21,7 +21,9 @@ pub(crate) fn chart_chooser(link: &Link, state: &State) -> Html {
             <select id="measure" title="A chart under the timeline" onchange={chosen}>
                 <option value="" selected={now.is_none()}>{ "no chart" }</option>
                 { for Measure::ALL.into_iter().map(|one| html! {
-                    <option value={one.word()} selected={now == Some(one)}>{ one.words() }</option>
+                    <option value={one.word()} selected={now == Some(one)}>
+                        { format!("chart: {}", one.words()) }
+                    </option>
                 }) }
             </select>
         </label>

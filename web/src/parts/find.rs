@@ -187,5 +187,7 @@ fn lists(link: &Link, find: &Find) -> Html {
 }
 
 /// The signs that stops and marks have on the strip.
-const STOP: &str = "<svg width=\"10\" height=\"10\" aria-hidden=\"true\"><path class=\"bstop\" d=\"M5 1l4 4-4 4-4-4z\"/></svg>";
-const FLAG: &str = "<svg width=\"10\" height=\"11\" aria-hidden=\"true\"><path class=\"bmark\" d=\"M1 10.5v-10h7l-2 3 2 3h-7z\"/></svg>";
+const STOP: &str = "<svg width=\"10\" height=\"10\" aria-hidden=\"true\">\
+    <path class=\"bstop\" d=\"M5 1l4 4-4 4-4-4z\"/></svg>";
+const FLAG: &str = "<svg width=\"10\" height=\"11\" aria-hidden=\"true\">\
+    <path class=\"bmark\" d=\"M1 10.5v-10h7l-2 3 2 3h-7z\"/></svg>";

@@ -15,9 +15,9 @@ use yew::{
 /// A click on the picture, or a tap.
 pub(crate) fn pointed(link: &Link) -> Callback<MouseEvent> {
     link.batch_callback(|event: MouseEvent| {
-        let target: Option<Element> =
-            event.current_target().and_then(|target| wasm_bindgen::JsCast::dyn_into(target).ok());
-        let place = target?.get_bounding_client_rect();
+        // The event was caught at the root of the page: the picture is found from its target.
+        let target: Option<Element> = event.target_dyn_into();
+        let place = target?.closest("#stage").ok()??.get_bounding_client_rect();
         let at = |client: i32, edge: f64| client - edge.round() as i32;
         let (x, y) = (at(event.client_x(), place.left()), at(event.client_y(), place.top()));
         Some(Act::Look(Glance::At(x, y)).into())

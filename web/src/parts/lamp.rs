@@ -1,5 +1,5 @@
-//! The lamp of the invariants: it says how many hold, and lists only those that broke, each with the
-//! way to its step.
+//! The lamp of the invariants: it says how many hold, and lists only those that broke, each with
+//! the way to its step.
 
 use super::{Link, on};
 use crate::app::Act;

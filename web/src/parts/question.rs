@@ -118,6 +118,7 @@ fn more(link: &Link, state: &State) -> Html {
         <>
             <button id="more-lanes" class="link" aria-pressed={state.has_more_lanes().to_string()}
                 onclick={on(link, || Act::Lanes)}>{ lanes }</button>
+            { super::chart_chooser(link, state) }
             { super::find_button(link, state) }
             { super::compare_button(link, state) }
             <button id="why-button" class="link" aria-pressed={state.why.to_string()}

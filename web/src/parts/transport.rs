@@ -6,7 +6,7 @@ use crate::browser::whole;
 use crate::find::BAND;
 use crate::state::{SPEEDS, State};
 use folioscope_core::trace::step::Grain;
-use web_sys::{HtmlElement, HtmlInputElement, HtmlSelectElement};
+use web_sys::{Element, HtmlInputElement, HtmlSelectElement};
 use yew::{AttrValue, Event, Html, InputEvent, MouseEvent, NodeRef, TargetCast as _, html};
 
 const GRAINS: [(Grain, &str, &str); 3] = [
@@ -55,7 +55,6 @@ pub(crate) fn transport(link: &Link, state: &State, playing: bool, strip: &Strip
                 { button("next-op", "Next operation", "\u{bb}", || Act::Op(true), at == last) }
                 { button("last", "End", "\u{203a}\u{7c}", || Act::Go(usize::MAX), at == last) }
                 { chooser(link, state) }
-                { super::chart_chooser(link, state) }
                 <span id="positions" class="positions">{ session.positions() }</span>
                 <span id="place" class="place">{ session.place() }</span>
             </div>
@@ -106,9 +105,9 @@ fn timeline(link: &Link, state: &State, strip: &Strip<'_>) -> Html {
     let (at, last) = (state.session.at(), state.session.way().last().max(1));
     let width = strip.width;
     let clicked = link.batch_callback(move |event: MouseEvent| {
-        let target: Option<HtmlElement> =
-            event.current_target().and_then(|target| wasm_bindgen::JsCast::dyn_into(target).ok());
-        let left = target?.get_bounding_client_rect().left();
+        // The event was caught at the root of the page: the strip is found from its target.
+        let target: Option<Element> = event.target_dyn_into();
+        let left = target?.closest("#strip").ok()??.get_bounding_client_rect().left();
         let x = (f64::from(event.client_x()) - left).clamp(0.0, f64::from(width));
         let at = whole(x / f64::from(width.max(1)) * last as f64);
         Some(Act::Go(at as usize).into())

@@ -14,6 +14,9 @@ pub(crate) fn why(session: &Session) -> Html {
     let same = matches!(steps.as_slice(), [Some(a), Some(b)] if said(a) == said(b));
     let row = |(at, step): (usize, Option<&Step>)| {
         let run = session.runs().get(at);
+        let profile = |run: &Run| run.timeline().header().profile.clone();
+        // Of two kernels that do the same each has its names.
+        let other = session.runs().get(1).filter(|other| run.map(profile) != Some(profile(other)));
         let label = if same { "A = B" } else { session.label(at) };
         match step {
             Some(step) => html! {
@@ -22,6 +25,7 @@ pub(crate) fn why(session: &Session) -> Html {
                     <p>
                         <span class="sentence">{ said(step) }</span>
                         if let Some(run) = run { { code(run, step) } }
+                        if let (true, Some(other)) = (same, other) { { stack(other, step) } }
                     </p>
                 </div>
             },
@@ -48,27 +52,35 @@ pub(crate) fn why(session: &Session) -> Html {
     }
 }
 
-/// The function with its kernel, who called it, and on whose behalf.
+/// The function, on whose behalf it works, and who calls it in the kernel of the run.
 fn code(run: &Run, step: &Step) -> Html {
     let header = run.timeline().header();
     let op = step.op.map(|op| format!("op {}", op.get() + 1));
     let op = op.unwrap_or_else(|| "in the background".to_owned());
     let of = header.task_name(step.task).map_or_else(String::new, |task| format!(" of {task}"));
+    let own = step.rule.function();
+    html! {
+        <>
+            <span class="code">{ format!("{own} \u{b7} {}{of} \u{b7} {op}", step.context.name()) }</span>
+            { stack(run, step) }
+        </>
+    }
+}
+
+/// Who calls the function of a step in the kernel of a run, and what it is called there.
+fn stack(run: &Run, step: &Step) -> Html {
+    let header = run.timeline().header();
     let kind = step.op.and_then(|_| run.op_kind());
     let callers = callers(header, step, kind);
     let evidence = match Profile::named(&header.profile).map(|profile| profile.evidence) {
         Some(Evidence::ByReading) => ", by reading",
         Some(Evidence::Seen) | None => "",
     };
-    let own = step.rule.function();
     html! {
-        <>
-            <span class="code">{ format!("{own} \u{b7} {}{of} \u{b7} {op}", step.context.name()) }</span>
-            <span class="code stack" title="Who calls it, the outermost first">
-                { format!("{}{evidence}: ", header.profile) }
-                { for callers.iter().map(|name| html! { <>{ *name }{ " \u{203a} " }</> }) }
-                <b>{ function_in(header, step) }</b>
-            </span>
-        </>
+        <span class="code stack" title="Who calls it, the outermost first">
+            { format!("{}{evidence}: ", header.profile) }
+            { for callers.iter().map(|name| html! { <>{ *name }{ " \u{203a} " }</> }) }
+            <b>{ function_in(header, step) }</b>
+        </span>
     }
 }

@@ -52,16 +52,18 @@ impl Array {
         self.settle(engine);
         match act {
             ArrayAct::Fail(member) => {
+                let before = self.blocks_in_doubt(member);
                 self.lose(member);
                 Self::say_failed(engine, member);
+                self.say_damaged(engine, before);
             }
             ArrayAct::Replace(member) => self.replace(engine, member),
             ArrayAct::Check => self.check(engine, false),
             ArrayAct::Repair => self.check(engine, true),
         }
     }
-    /// First sectors of the rows of members that hold something.
-    fn rows(&self) -> BTreeSet<u64> {
+    /// The rows of members that hold something, by number.
+    pub(super) fn rows(&self) -> BTreeSet<u64> {
         let Disks::Stripes(bench) = &self.disks else { return BTreeSet::new() };
         let parity = bench.stripes.config().parity;
         let place = |row: u64| parity.locate(Sector::new(row * ROW)).sector.get() / ROW;
@@ -129,5 +131,5 @@ impl Array {
 
 fn tell<E: Env>(engine: &Engine<E>, op: BioOp, ios: &[Stretch]) {
     let bytes: u64 = ios.iter().map(|(.., len)| len.get() * SECTOR_SIZE).sum();
-    report::ios(engine, op, ios, [bytes, 0, 0]);
+    report::ios(engine, op, ios, [bytes, 0, 0, 0]);
 }

@@ -101,7 +101,7 @@ impl Array {
         }
     }
     /// What it found then becomes a step.
-    pub(crate) fn say_assembled<E: Env>(engine: &Engine<E>, found: Assembled) {
+    pub(crate) fn say_assembled<E: Env>(&mut self, engine: &Engine<E>, found: Assembled) {
         let (rule, count) = match found {
             Assembled::Replayed(blocks) => (Rule::JournalReplayed, blocks),
             Assembled::Mended(rows) => (Rule::ParityMended, rows),
@@ -111,5 +111,9 @@ impl Array {
         let mut world = engine.world();
         world.set_rows_held(&[]);
         world.step(rule, [bytes.get(), count, 0, 0]);
+        drop(world);
+        if found == Assembled::Unclean {
+            self.look_for_doubt(engine);
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 mod acts;
 mod bytes;
+mod doubt;
 mod report;
 
 use super::md::Members;
@@ -21,6 +22,7 @@ use crate::trace::array::ArrayShape;
 use crate::units::{BioId, DevAddr, SECTOR_SIZE, Sector, Sectors};
 use crate::world::Env;
 pub use acts::ArrayAct;
+use doubt::Doubt;
 use std::collections::BTreeMap;
 
 /// Sectors of each member: more than any run writes.
@@ -86,6 +88,7 @@ pub struct Array {
     /// Bios that are with the rows.
     asked: OrderedMap<ArrayBioId, BioPart>,
     ended: BTreeMap<BioPart, Ended>,
+    doubt: Doubt,
 }
 
 impl ArrayKind {
@@ -150,6 +153,7 @@ impl Array {
             used: OrderedSet::default(),
             asked: OrderedMap::default(),
             ended: BTreeMap::new(),
+            doubt: Doubt::default(),
         })
     }
     /// The array with parity that it is, if it is one.
@@ -169,6 +173,7 @@ impl Array {
         }
         if op == BioOp::Write {
             self.use_rows(start, len);
+            self.written_anew(engine, start, len);
         }
         match &mut self.disks {
             Disks::Stripes(bench) => {
@@ -187,7 +192,7 @@ impl Array {
                     }
                 };
                 self.ended.insert((bio.id, bio.addr), (result, read));
-                report::ios(engine, op, &ios, [len.get() * SECTOR_SIZE, 0, 0]);
+                report::ios(engine, op, &ios, [len.get() * SECTOR_SIZE, 0, 0, 0]);
             }
         }
         self.report(engine);

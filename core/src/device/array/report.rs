@@ -55,18 +55,21 @@ impl Array {
                 Event::Io(first) => {
                     let same = |event: &Event| matches!(event, Event::Io(io) if io.op == first.op);
                     let count = events[at..].iter().take_while(|event| same(event)).count();
-                    let mut bytes = [0; 3];
+                    // Data, P, Q, and what lies in no row: a log, a bitmap.
+                    let mut bytes = [0; 4];
                     let mut places = Vec::new();
                     for event in &events[at..at + count] {
                         let Event::Io(io) = event else { continue };
-                        places.push((io.member, io.start, io.len));
                         let kind = match io.role {
                             Role::Data => 0,
                             Role::P => 1,
                             Role::Q => 2,
-                            Role::Extra => continue,
+                            Role::Extra => 3,
                         };
                         bytes[kind] += io.len.get() * SECTOR_SIZE;
+                        if io.role != Role::Extra {
+                            places.push((io.member, io.start, io.len));
+                        }
                     }
                     ios(engine, first.op, &places, bytes);
                     count
@@ -91,6 +94,8 @@ impl Array {
         if before != Tally::default() {
             world.step(Rule::RowsCounted, [before.full, before.rmw, before.rcw, before.delayed]);
         }
+        drop(world);
+        self.doubt_again(engine);
     }
 }
 
@@ -134,14 +139,14 @@ fn notes<E: Env>(engine: &Engine<E>, parity: &Parity, first: Note, events: &[Eve
     count as usize
 }
 
-/// One step of I/Os of members in one direction; bytes of data, P and Q.
+/// One step of I/Os of members in one direction; bytes of data, P and Q, and of what lies in no row.
 pub(super) fn ios<E: Env>(
     engine: &Engine<E>,
     op: BioOp,
     places: &[Stretch],
-    [data, p, q]: [u64; 3],
+    [data, p, q, extra]: [u64; 4],
 ) {
-    if places.is_empty() {
+    if places.is_empty() && extra == 0 {
         return;
     }
     let mut world = engine.world();
@@ -159,7 +164,7 @@ pub(super) fn ios<E: Env>(
         BioOp::Read => (Counter::MemberRead, Rule::MembersRead),
         BioOp::Write => (Counter::MemberWritten, Rule::MembersWritten),
     };
-    let moved = Bytes::new(sectors * SECTOR_SIZE);
+    let moved = Bytes::new(sectors * SECTOR_SIZE + extra);
     world.count(counter, moved.get());
     world.step(rule, [moved.get(), data, p, q]);
 }

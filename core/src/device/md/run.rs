@@ -151,10 +151,11 @@ impl Bench {
     /// Whether the parity of a row is not that of its data; not asked where members hold no bytes,
     /// or lost any.
     pub fn has_wrong_parity(&self, row: Sector) -> bool {
-        let StripeConfig { parity, bytes, .. } = *self.stripes.config();
-        if !bytes || !self.intact {
-            return false;
-        }
+        self.stripes.config().bytes && self.intact && !self.fits(row)
+    }
+    /// Whether the bytes of a row's parity on the members are those of its data there.
+    pub fn fits(&self, row: Sector) -> bool {
+        let parity = self.stripes.config().parity;
         let page = |member: MemberId| self.disks.bytes(member, row, ROW_BYTES);
         let Roles { p, q } = parity.roles(row);
         let is_data = |member: &MemberId| *member != p && Some(*member) != q;
@@ -164,7 +165,7 @@ impl Bench {
         let len = ROW_BYTES.get() as usize;
         let of_p = field::p_of(data.iter().map(|(_, page)| page.as_slice()), len);
         let of_q = || field::q_of(data.iter().map(|(slot, page)| (*slot, page.as_slice())), len);
-        of_p != page(p) || q.is_some_and(|q| of_q() != page(q))
+        of_p == page(p) && q.is_none_or(|q| of_q() == page(q))
     }
     /// What the array did since this was asked last, in order.
     pub fn take_events(&mut self) -> Vec<Event> {

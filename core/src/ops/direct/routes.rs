@@ -118,7 +118,7 @@ async fn file_write<E: Env>(
             held = cx.lock(file, Lock::Io, mode).await;
         }
         wait_for_all(cx, file).await;
-        zero_gap(cx, file, range.start()).await?;
+        zero::zero_gap(cx, file, range.start()).await?;
     }
     if whole && shares && mode == Mode::Exclusive {
         held.downgrade();
@@ -141,16 +141,6 @@ async fn file_write<E: Env>(
     let written = write(cx, file, range, source, how).await;
     drop(held);
     written
-}
-
-/// What lies between EOF and a write must read as zero.
-async fn zero_gap<E: Env>(cx: &Cx<'_, E>, file: FileId, pos: Pos) -> Result<(), Errno> {
-    let size = cx.with(|world| world.file(file).size);
-    if pos > size {
-        cx.with(|world| world.step(Rule::GapZeroed, [size.get(), pos.get(), 0, 0]));
-        zero::zero_range(cx, file, FileRange::between(size, pos)).await?;
-    }
-    Ok(())
 }
 
 /// A direct write of a zone: there is no other way (`zonefs_file_dio_write`).

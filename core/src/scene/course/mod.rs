@@ -76,3 +76,25 @@ fn keep<T>(all: &mut Vec<T>, one: T) {
         all.push(one);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Side;
+    use super::super::fixture::overwrites;
+    use super::super::limits::Limits;
+    use super::*;
+    use crate::behaviour::DirtyTracking;
+
+    #[test]
+    fn things_of_a_course_come_in_order_and_no_later_than_the_end() {
+        let run = overwrites(DirtyTracking::PerFolio, 2, &[5, 21, 5]);
+        let side = [Side { label: "", name: "", timeline: &run }];
+        let course = Limits::of(&side, FileId::new(0), None).courses.remove(0);
+        assert_eq!((course.history.len(), course.sent.len()), (3, 3));
+        assert!(course.history.windows(2).all(|two| two[0].at < two[1].at));
+        let done = course.sent.iter().map(|sent| sent.done.expect("it ended"));
+        assert!(done.zip(&course.sent).all(|(done, sent)| sent.at < done && done <= run.len()));
+        assert!(so_far(&course.history, course.history[1].at, |past| past.at).len() == 2);
+        assert!(so_far(&course.history, course.history[1].at - 1, |past| past.at).len() == 1);
+    }
+}

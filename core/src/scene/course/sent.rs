@@ -32,7 +32,7 @@ pub(in crate::scene) enum Own {
 }
 
 /// Most steps that are looked through for reads of the file system's own.
-const BACK: usize = 4096;
+const BACK: usize = 256;
 
 /// What of these bytes the operation read for the file system itself.
 fn own(seen: &Seen<'_>, (start, end): (u64, u64), meta: bool) -> Own {

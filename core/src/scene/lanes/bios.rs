@@ -1,13 +1,15 @@
 //! Bios: what is being built and in flight, over the bytes of the file that it carries, each with
 //! the reason why it ended.
 
+use super::{MANY, joined};
 use crate::block::bio::{BioEnd, BioState};
 use crate::scene::canvas::{Area, Canvas, Wanted, id};
 use crate::scene::cells::Cargo;
 use crate::scene::draw::{Anchor, Pattern, Style};
 use crate::scene::fixed::{Fx, plural, px, whole};
 use crate::scene::layout::{Frame, Row, band};
-use crate::scene::limits::{MAX_BIO_ROWS, pack};
+use crate::scene::limits::MAX_BIO_ROWS;
+use crate::scene::pack::pack;
 use crate::scene::snapshot::BioView;
 use crate::scene::view::Lane;
 
@@ -25,6 +27,11 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
         let all = &frame.runs[run].now.bios;
         let places = pack(all);
         let most = if full { frame.limits.bio_rows.min(MAX_BIO_ROWS) } else { 1 };
+        if all.len() > MANY {
+            let rows = (y, step, if full { BAR } else { 10 });
+            crowd(frame, canvas, run, &places, most, rows);
+            return;
+        }
         let mut named = Vec::new();
         for (bio, at) in all.iter().zip(&places).filter(|(_, at)| **at < most) {
             let top = y + px(step * whole(*at));
@@ -131,7 +138,51 @@ fn names(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, all: &[Named<'_>]) 
 }
 
 fn is_changed(frame: &Frame<'_>, run: usize, bio: &BioView) -> bool {
-    frame.runs[run].before.as_ref().is_some_and(|old| !old.bios.contains(bio))
+    let Some(old) = &frame.runs[run].before else { return false };
+    let same = old.bios.binary_search_by_key(&bio.id, |other| other.id);
+    same.map_or(true, |at| old.bios[at] != *bio)
+}
+
+/// More bios than eyes can tell apart: stretches of one cargo, and how many there are.
+fn crowd(
+    frame: &Frame<'_>,
+    canvas: &mut Canvas,
+    run: usize,
+    places: &[usize],
+    most: usize,
+    (y, step, height): (Fx, i32, i32),
+) {
+    let all = &frame.runs[run].now.bios;
+    for row in 0..most {
+        let top = y + px(step * whole(row));
+        let mine = all.iter().zip(places).filter(|(_, at)| **at == row);
+        let mut parts = Vec::new();
+        let mut changed: Option<(Fx, Fx)> = None;
+        for (bio, _) in mine {
+            let from = parts.len();
+            for part in &bio.pieces {
+                let shown = frame.file.pieces(part.start, part.end).into_iter();
+                parts.extend(shown.map(|piece| (piece.x0, piece.x1, part.cargo)));
+            }
+            if is_changed(frame, run, bio) {
+                for (x0, x1, _) in &parts[from..] {
+                    let wide = changed.unwrap_or((*x0, *x1));
+                    changed = Some((wide.0.min(*x0), wide.1.max(*x1)));
+                }
+            }
+        }
+        for (k, (x0, x1, what)) in joined(parts).into_iter().enumerate() {
+            let mark = id(run, "biorun", row as u64, k as u16);
+            cargo(canvas, mark, what, band(x0, x1, top, top + px(height)));
+        }
+        if let Some((x0, x1)) = changed {
+            let area = band(x0 - px(1), x1 + px(1), top - px(1), top + px(height + 1));
+            canvas.fill(id(run, "biochg", row as u64, 0), Style::Changed, area);
+        }
+    }
+    let count = plural(all.len() as u64, "bio");
+    let place = [(px(frame.x1), y - px(2), Anchor::End)];
+    canvas.label(id(run, "more", 0, 0), Style::Tick, frame.edges(), &place, &[&count]);
 }
 
 /// What is said of a bio, the longest first.

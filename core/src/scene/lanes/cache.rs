@@ -198,10 +198,14 @@ impl Band<'_> {
     fn changed(&self, canvas: &mut Canvas, span: &CellSpan, unit: i32) {
         let Some(before) = &self.data().before else { return };
         let last = span.first + span.cells.len() as u64;
+        let old = before.cache.spans.iter().find(|old| old.first == span.first);
         let differs = |block: &u64| {
-            before.cache.cell(*block) != span.cells.get((*block - span.first) as usize).copied()
+            let at = (*block - span.first) as usize;
+            old.and_then(|old| old.cells.get(at)) != span.cells.get(at)
         };
         let mut block = span.first;
+        // The end of the last tick: what ends less than a tick behind it needs none.
+        let mut ticked = px(self.segment.x0 - 4);
         while block < last {
             if !differs(&block) {
                 block += 1;
@@ -211,8 +215,12 @@ impl Band<'_> {
             let (x0, x1) = (self.x(block), self.x(end));
             let mark = id(self.run, "cchg", block, 0);
             if unit < BIN && x1 - x0 < px(BIN) {
-                let area = band(x0, x0.max(x1 - px(3)) + px(3), self.boxes.1, self.boxes.1 + px(3));
-                canvas.fill(mark, Style::ChangedTick, area);
+                if x1 > ticked + px(3) {
+                    let start = x0.max(ticked);
+                    ticked = start.max(x1 - px(3)) + px(3);
+                    let area = band(start, ticked, self.boxes.1, self.boxes.1 + px(3));
+                    canvas.fill(mark, Style::ChangedTick, area);
+                }
             } else {
                 let area = band(x0 + px(1), x1 - px(1), self.boxes.0 + px(1), self.boxes.1 - px(1));
                 canvas.fill(mark, Style::Changed, area);
@@ -244,9 +252,13 @@ impl Band<'_> {
         let gap = if edges.1 - edges.0 > px(BIN) { px(1) } else { Fx::ZERO };
         let (left, right) = (edges.0, edges.1 - gap);
         let all = cells.len() as u64;
+        let mut counts = [0; Cell::ALL.len()];
+        for cell in cells {
+            counts[*cell as usize] += 1;
+        }
         let mut y = bottom;
         for (k, state) in Cell::ALL.into_iter().rev().enumerate() {
-            let n = cells.iter().filter(|cell| **cell == state).count() as u64;
+            let n = counts[state as usize];
             if n == 0 {
                 continue;
             }

@@ -1,6 +1,7 @@
 //! Device: the sector axis with what is on its way to it, and the ribbons from file to device.
 
 use super::bios::cargo;
+use super::{MANY, joined};
 use crate::scene::canvas::{Canvas, id};
 use crate::scene::draw::{Anchor, Shape, Style};
 use crate::scene::fixed::{Fx, HALF, grouped, px};
@@ -24,7 +25,9 @@ pub(in crate::scene) fn ribbons(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx)
     let all: Vec<usize> = (0..frame.runs.len()).collect();
     let shown = if once { all.iter().copied().max_by_key(most).into_iter().collect() } else { all };
     for run in shown {
-        for extent in &frame.runs[run].now.extents {
+        let extents = &frame.runs[run].now.extents;
+        // So many would be one grey.
+        for extent in extents.iter().filter(|_| extents.len() <= MANY) {
             ribbon(frame, canvas, if once { 0 } else { run }, extent, top);
         }
     }
@@ -61,6 +64,19 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
             canvas.line(id(run, "saxis", at as u64, 0), Style::SectorAxis, from, to);
         }
         breaks(canvas, "sbreak", &frame.sectors, (line - px(4), line + px(4)), run);
+        if frame.runs[run].now.bios.len() > MANY {
+            let mut parts = Vec::new();
+            for part in frame.runs[run].now.bios.iter().flat_map(|bio| &bio.pieces) {
+                let end = part.addr.saturating_add(part.end - part.start);
+                let shown = frame.sectors.pieces(part.addr, end).into_iter();
+                parts.extend(shown.map(|piece| (piece.x0, piece.x1, part.cargo)));
+            }
+            for (k, (x0, x1, what)) in joined(parts).into_iter().enumerate() {
+                let area = band(x0, x1, y, y + px(row.height - 3));
+                cargo(canvas, id(run, "devrun", 0, k as u16), what, area);
+            }
+            return;
+        }
         for bio in &frame.runs[run].now.bios {
             let mut k = 0;
             for part in &bio.pieces {

@@ -258,13 +258,16 @@ fn one(
     }
 }
 
+fn many(touches: u64) -> String {
+    format!("{} {}", grouped(touches), if touches == 1 { "touch" } else { "touches" })
+}
+
 /// What is said of one, the longest first.
 pub(in crate::scene) fn says(past: &Past) -> Vec<String> {
     let bytes = size(past.end - past.start);
     match &past.what {
         What::Check { touches, .. } => {
-            let many = if *touches == 1 { "touch" } else { "touches" };
-            vec![format!("{} {many}", grouped(*touches))]
+            vec![many(*touches)]
         }
         What::Bio { orders: (0, 0), .. } => vec![format!("{bytes} in folios of one page"), bytes],
         What::Bio { orders: (least, order), .. } => {
@@ -281,6 +284,8 @@ pub(in crate::scene) fn words_of(run: &Run, lane: Lane) -> ([String; 2], bool) {
     let (mut touches, mut pages, mut bios, mut bytes) = (0u64, 0u64, 0u64, 0u64);
     for past in all {
         match &past.what {
+            // What was not copied yet may still turn out to be needed.
+            What::Check { copied_at, .. } if *copied_at > run.position => {}
             What::Check { touches: more, .. } => {
                 touches += more;
                 pages += (past.copied(run.position) - past.start).div_ceil(run.page.max(1));
@@ -292,9 +297,9 @@ pub(in crate::scene) fn words_of(run: &Run, lane: Lane) -> ([String; 2], bool) {
         }
     }
     if lane == Lane::Checks {
-        let (touched, copied) = (grouped(touches), plural(pages, "page"));
-        let long = format!("{touched} touches of user memory for {copied} copied");
-        return ([long, format!("{touched} touches, {copied}")], touches > pages);
+        let (touched, copied) = (many(touches), plural(pages, "page"));
+        let long = format!("{touched} of user memory for {copied} copied");
+        return ([long, format!("{touched}, {copied}")], touches > pages);
     }
     let sent = plural(bios, "bio");
     ([format!("{sent}, {}", size(bytes)), sent], false)

@@ -24,6 +24,8 @@ pub(in crate::scene) enum Found {
     Hole,
     /// Zeros that nobody wrote.
     Padding,
+    /// An array no longer gives what was there.
+    Damaged,
 }
 
 impl Found {
@@ -33,6 +35,7 @@ impl Found {
             Self::Either => Cell::InFlight,
             Self::Hole => Cell::NotUptodate,
             Self::Padding => Cell::Zeroed,
+            Self::Damaged => Cell::Failed,
         }
     }
     /// In words, for tables.
@@ -42,6 +45,7 @@ impl Found {
             Self::Either => "old or new",
             Self::Hole => "a hole",
             Self::Padding => "zeros that nobody wrote",
+            Self::Damaged => "damaged, though nobody wrote it",
         }
     }
 }
@@ -59,8 +63,8 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
         draw_bar(frame, canvas, run, bars);
         if full {
             let data = &frame.runs[run];
-            let padded = has_zeros(data);
-            let style = if padded { Style::WasteWords } else { Style::Tick };
+            let wrong = has_zeros(data) || damaged(data) > 0;
+            let style = if wrong { Style::WasteWords } else { Style::Tick };
             let place = [(px(frame.x0), y + px(11), Anchor::Start)];
             let texts = [words(data), short(data)];
             let texts = texts.each_ref().map(String::as_str);
@@ -116,6 +120,7 @@ pub(in crate::scene) fn stretches(left: &FileFate, block: u64) -> Vec<Stretch> {
         let (start, end) = (nth * block, ((nth + 1) * block).min(size));
         let kept = of.padding.map_or(end, |pos| pos.get().clamp(start, end.max(start)));
         let found = match of.fate {
+            _ if of.damaged => Found::Damaged,
             Fate::Durable | Fate::Memory => Found::Durable,
             Fate::Volatile | Fate::InFlight => Found::Either,
             Fate::Nothing => Found::Hole,
@@ -138,12 +143,23 @@ pub(in crate::scene) fn has_zeros(run: &Run) -> bool {
     run.left.as_ref().is_some_and(|left| padding(left, block(run)) > 0)
 }
 
+/// Bytes that an array no longer gives as they were.
+fn damaged(run: &Run) -> u64 {
+    let Some(left) = &run.left else { return 0 };
+    let all = stretches(left, block(run)).into_iter();
+    all.filter(|(.., found)| *found == Found::Damaged).map(|(start, end, _)| end - start).sum()
+}
+
 /// How long the file would be, and how much of it nobody wrote.
 pub(in crate::scene) fn words(run: &Run) -> String {
     let Some(left) = &run.left else { return "no file".to_owned() };
     let size = left.size.get();
     match (size, padding(left, block(run))) {
         (0, _) => "an empty file".to_owned(),
+        (_, 0) if damaged(run) > 0 => {
+            let (size, bytes) = (grouped(size), grouped(damaged(run)));
+            format!("{size} bytes, of which {bytes} are damaged, though nobody wrote them")
+        }
         (_, 0) => format!("{} bytes", grouped(size)),
         (_, zeros) => {
             let (size, zeros) = (grouped(size), grouped(zeros));
@@ -156,6 +172,9 @@ pub(in crate::scene) fn words(run: &Run) -> String {
 fn short(run: &Run) -> String {
     let Some(left) = &run.left else { return "no file".to_owned() };
     let (size, zeros) = (left.size.get(), padding(left, block(run)));
+    if damaged(run) > 0 {
+        return format!("{} bytes, {} damaged", grouped(size), grouped(damaged(run)));
+    }
     if zeros == 0 {
         return format!("{} bytes", grouped(size));
     }

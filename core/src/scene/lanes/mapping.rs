@@ -1,5 +1,6 @@
 //! Mapping: the extents behind the file, each by its type, with where it lies.
 
+use super::{MANY, joined};
 use crate::scene::canvas::{Canvas, id};
 use crate::scene::draw::{Anchor, Style};
 use crate::scene::fixed::{Fx, grouped, px};
@@ -30,6 +31,10 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
 fn extents(frame: &Frame<'_>, canvas: &mut Canvas, runs: (usize, usize), top: Fx, height: i32) {
     let (as_run, run) = (runs.0, &frame.runs[runs.1]);
     let (bottom, full) = (top + px(height), frame.full(Lane::Mapping));
+    if run.now.extents.len() > MANY {
+        crowd(frame, canvas, runs, (top, bottom));
+        return;
+    }
     let mut covered = 0;
     let mut holes = Vec::new();
     for extent in &run.now.extents {
@@ -56,7 +61,7 @@ fn extents(frame: &Frame<'_>, canvas: &mut Canvas, runs: (usize, usize), top: Fx
         let shared =
             run.now.shared.iter().any(|(from, to)| extent.start < *to && *from < extent.end);
         let extra = if shared { ", shared" } else { "" };
-        let changed = run.before.as_ref().is_some_and(|old| !old.extents.contains(extent));
+        let changed = run.before.as_ref().is_some_and(|old| is_new(&old.extents, extent));
         one(
             frame,
             canvas,
@@ -69,9 +74,22 @@ fn extents(frame: &Frame<'_>, canvas: &mut Canvas, runs: (usize, usize), top: Fx
     }
     // New copies of shared blocks lie over the old ones, half as high.
     for extent in &run.now.cow {
-        let changed = run.before.as_ref().is_some_and(|old| !old.cow.contains(extent));
+        let changed = run.before.as_ref().is_some_and(|old| is_new(&old.cow, extent));
         let edges = (top + px(height / 2), bottom);
         one(frame, canvas, as_run, extent, edges, &["cow", "cname", "cchg", ", new copy"], changed);
+    }
+}
+
+/// More extents than eyes can tell apart: stretches of one kind.
+fn crowd(frame: &Frame<'_>, canvas: &mut Canvas, runs: (usize, usize), (top, bottom): (Fx, Fx)) {
+    let mut parts = Vec::new();
+    for extent in &frame.runs[runs.1].now.extents {
+        let shown = frame.file.pieces(extent.start, extent.end).into_iter();
+        parts.extend(shown.map(|piece| (piece.x0, piece.x1, extent.kind)));
+    }
+    for (k, (x0, x1, kind)) in joined(parts).into_iter().enumerate() {
+        let mark = id(runs.0, "extrun", 0, k as u16);
+        canvas.framed(mark, style(kind), band(x0, x1, top, bottom), 0);
     }
 }
 
@@ -98,6 +116,12 @@ fn one(
             canvas.fill(id(run, mark, piece.start, 0), Style::Changed, area);
         }
     }
+}
+
+/// Whether these ascending extents lack one.
+fn is_new(old: &[ExtentView], extent: &ExtentView) -> bool {
+    let same = old.binary_search_by_key(&extent.start, |other| other.start);
+    same.map_or(true, |at| old[at] != *extent)
 }
 
 const fn style(kind: ExtentState) -> Style {

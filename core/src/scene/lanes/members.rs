@@ -1,6 +1,6 @@
 //! Members: one cell a chunk, the disks from top to bottom and stripes from left to right, filled
 //! by what was written; what was read for it has dots, and hatch over them where no read was
-//! needed.
+//! needed. What a power cut or a failure left wrong says so in solid colour.
 
 use crate::scene::canvas::{Canvas, id};
 use crate::scene::draw::{Anchor, Pattern, Style};
@@ -13,9 +13,11 @@ use crate::trace::array::MemberState;
 /// Height of a cell, and from one to the next.
 const CELL: i32 = 14;
 const STEP: i32 = 16;
-/// Over the cells: the numbers of stripes. Under them: what they cost, and why.
+/// Over the cells: the numbers of stripes. Under them: what they cost, as a bar and in words, and
+/// why.
 const HEAD: i32 = 14;
-const FOOT: i32 = 30;
+const BAR: i32 = 6;
+const FOOT: i32 = BAR + 34;
 /// Narrowest and widest stripe.
 const NARROWEST: i32 = 64;
 const WIDEST: i32 = 276;
@@ -34,7 +36,8 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
             if full {
                 column(frame, canvas, run, (array, stripe), (px(*x0), px(*x1), y));
             } else {
-                strip(canvas, run, stripe, (px(*x0), px(*x1), y));
+                let most = (run, frame.limits.transfers);
+                bar(canvas, most, stripe, (px(*x0), px(*x1)), (y, y + px(10)));
             }
         }
         if full {
@@ -42,7 +45,7 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
             let more = array.stripes.len() - columns.len();
             if more > 0 {
                 let text = format!("and {}", plural(more as u64, "more stripe"));
-                let at = y + px(HEAD + STEP * members + 25);
+                let at = y + px(HEAD + STEP * members + BAR + 29);
                 let place = [(px(frame.x1), at, Anchor::End)];
                 canvas.label(id(run, "mmore", 0, 0), Style::Tick, frame.edges(), &place, &[&text]);
             }
@@ -81,18 +84,24 @@ fn names(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, array: &ArrayView, 
     }
 }
 
-/// A bar of what was written and what was read.
-fn strip(canvas: &mut Canvas, run: usize, stripe: &StripeView, (x0, x1, y): (Fx, Fx, Fx)) {
-    let all = stripe.written + stripe.read;
-    if all == 0 {
+/// A bar of what was written and what was read, with hatch over reads that no row needed; the
+/// longest is that of the stripe that costs most in the end.
+fn bar(
+    canvas: &mut Canvas,
+    (run, most): (usize, u64),
+    stripe: &StripeView,
+    (x0, x1): (Fx, Fx),
+    (top, bottom): (Fx, Fx),
+) {
+    if stripe.written + stripe.read == 0 {
         return;
     }
-    let middle = x0 + (x1 - x0).scale(stripe.written, all);
-    let bottom = y + px(10);
-    canvas.fill(id(run, "mbar", stripe.number, 0), Style::Asked, band(x0, middle, y, bottom));
-    if middle < x1 {
+    let upto = |part: u64| x0 + (x1 - x0).scale(part.min(most), most);
+    let (middle, end) = (upto(stripe.written), upto(stripe.written + stripe.read));
+    canvas.fill(id(run, "mbar", stripe.number, 0), Style::Asked, band(x0, middle, top, bottom));
+    if middle < end {
         let pattern = if stripe.whole { Pattern::Hatch } else { Pattern::Dots };
-        canvas.pattern(id(run, "mbar", stripe.number, 1), pattern, band(middle, x1, y, bottom));
+        canvas.pattern(id(run, "mbar", stripe.number, 1), pattern, band(middle, end, top, bottom));
     }
 }
 
@@ -124,12 +133,14 @@ fn column(
         }
     }
     let foot = y + px(HEAD + STEP * whole(stripe.chunks.len()));
+    let band = (foot + px(1), foot + px(1 + BAR));
+    bar(canvas, (run, frame.limits.transfers), stripe, (x0, x1), band);
     let cost = stripe.cost(array.rows);
     let texts: Vec<&str> = cost.iter().map(String::as_str).collect();
     let vain = stripe.whole && stripe.read > 0;
     let style = if vain { Style::WasteWords } else { Style::Tick };
     if stripe.written + stripe.read > 0 {
-        let place = [(x0, foot + px(11), Anchor::Start)];
+        let place = [(x0, foot + px(BAR + 15), Anchor::Start)];
         canvas.label(id(run, "mcost", n, 0), style, edges, &place, &texts);
     }
     let mut why = stripe.why();
@@ -139,7 +150,7 @@ fn column(
         why.splice(0..0, more);
     }
     let texts: Vec<&str> = why.iter().map(String::as_str).collect();
-    let place = [(x0, foot + px(25), Anchor::Start)];
+    let place = [(x0, foot + px(BAR + 29), Anchor::Start)];
     canvas.label(id(run, "mwhy", n, 0), Style::Tick, edges, &place, &texts);
 }
 
@@ -173,10 +184,20 @@ fn cell(
             canvas.pattern(id(run, "my", n, k), Pattern::Hatch, hatch);
         }
     }
+    if chunk.wrong > 0 {
+        let area = band(x0, upto(chunk.wrong), top, bottom);
+        canvas.fill(id(run, "mwrong", n, k), Style::Failed, area);
+    }
     if failed {
         let middle = top + px(CELL / 2);
         let line = band(x0, x1, middle - px(1), middle + px(1));
         canvas.fill(id(run, "mfail", n, k), Style::ErrorTick, line);
+    }
+    let place = [((x0 + x1) / 2, top + px(11), Anchor::Middle)];
+    if chunk.wrong > 0 {
+        let texts = chunk.wrong_words();
+        canvas.label(id(run, "mp", n, k), Style::LetterFailed, (x0, x1), &place, &texts);
+        return;
     }
     let letter = match chunk.part {
         Part::Data => return,
@@ -185,7 +206,6 @@ fn cell(
     };
     let times = format!("{letter} \u{d7}{}", chunk.most);
     let texts: Vec<&str> = if chunk.most > 1 { vec![&times, letter] } else { vec![letter] };
-    let place = [((x0 + x1) / 2, top + px(11), Anchor::Middle)];
     if chunk.read == 0 || chunk.written > 0 {
         canvas.label(id(run, "mp", n, k), Style::ParityWords, (x0, x1), &place, &texts);
     }

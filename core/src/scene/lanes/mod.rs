@@ -13,3 +13,27 @@ pub(super) mod order;
 pub(super) mod requests;
 pub(super) mod returns;
 pub(super) mod tally;
+
+use super::fixed::{Fx, px};
+
+/// Most bios, requests or extents that are drawn one by one.
+const MANY: usize = 120;
+
+/// Parts of an axis as stretches that are alike and meet, two pixels wide at least; what falls into
+/// the pixels of another is that, or makes it the more notable of both.
+fn joined<T: Copy + Ord>(mut parts: Vec<(Fx, Fx, T)>) -> Vec<(Fx, Fx, T)> {
+    parts.sort_unstable_by_key(|part| (part.0, part.1, part.2));
+    let mut found: Vec<(Fx, Fx, T)> = Vec::new();
+    for (x0, x1, what) in parts {
+        let x1 = x1.max(x0 + px(2));
+        match found.last_mut() {
+            Some(last) if x1 <= last.1 => last.2 = last.2.max(what),
+            Some(last) if x0 <= last.1 && last.2 == what => last.1 = x1,
+            last => {
+                let clear = last.map_or(x0, |last| x0.max(last.1));
+                found.push((clear, x1, what));
+            }
+        }
+    }
+    found
+}

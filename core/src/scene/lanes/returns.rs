@@ -73,7 +73,7 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
                 }
                 if full {
                     let at = if inside { y + px(11) } else { y + px(words_height + bar / 2 - 2) };
-                    let place = [(piece.x0, at, Anchor::Start)];
+                    let place = [(piece.x0 + px(3), at, Anchor::Start)];
                     let edges = (piece.x0, frame.edges().1);
                     let place_id = id(run, "retname", key, 0);
                     let outside = format!("{}, not in the file", writer.short());

@@ -390,6 +390,10 @@ impl Stripes {
     pub fn works(&self, member: MemberId) -> bool {
         self.members.get(member.get() as usize).is_some_and(|member| member.working)
     }
+    /// Whether every member does.
+    pub fn all_work(&self) -> bool {
+        self.members.iter().all(|member| member.working)
+    }
     /// Whether a member holds everything that it should.
     pub fn holds_all(&self, member: MemberId) -> bool {
         let end = Sector::ZERO + self.config.member;
