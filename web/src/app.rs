@@ -6,6 +6,7 @@ use crate::browser::{
     Colours, Width, listen_drops, listen_keys, listen_links, listen_wheel, read, reduced_motion,
 };
 use crate::chart;
+use crate::edit::{self, Edit, Editor, Wish};
 use crate::engine::Engine;
 use crate::find::{self, Halt};
 use crate::hand;
@@ -47,6 +48,8 @@ pub enum Msg {
     Chart(chart::Ask),
     /// Searching, jumping, stops and marks.
     Find(find::Ask),
+    /// The editor.
+    Edit(Edit),
     Lesson(u32),
     Example(String),
     Gallery,
@@ -91,6 +94,12 @@ pub enum Act {
     Look(Glance),
     Grain(Grain),
     Speed(usize),
+}
+
+impl From<Edit> for Msg {
+    fn from(edit: Edit) -> Self {
+        Self::Edit(edit)
+    }
 }
 
 impl From<Act> for Msg {
@@ -171,6 +180,8 @@ pub struct App {
     picker: NodeRef,
     dialog: NodeRef,
     patterns: AttrValue,
+    editor: Editor,
+    text_place: NodeRef,
     watched: Option<(Places, [Option<Width>; 2])>,
     wheel: Option<EventListener>,
     _listeners: (Option<EventListener>, Vec<EventListener>, Option<EventListener>),
@@ -224,6 +235,8 @@ impl Component for App {
             picker: NodeRef::default(),
             dialog: NodeRef::default(),
             patterns: AttrValue::from(shared_patterns()),
+            editor: Editor::default(),
+            text_place: NodeRef::default(),
             watched: None,
             wheel: None,
             _listeners: (pressed, dropped, arrived),
@@ -267,6 +280,7 @@ impl Component for App {
                 self.sharing.update(ctx, &mut state, self.colours, msg);
                 self.state = Some(state);
             }
+            Msg::Edit(edit) => self.edit(ctx, edit),
             Msg::Gallery => {
                 self.pause();
                 self.gallery = true;
@@ -324,12 +338,18 @@ impl Component for App {
             Some(state) if !self.gallery => (state.said.as_str(), Some(state)),
             _ => ("", None),
         };
+        let editing = self.editor.open && playing.is_some();
         html! {
             <>
-                { parts::top(link, self.gallery, self.colours, &self.picker) }
-                <main>
+                { parts::top(link, (self.gallery, editing), self.colours, &self.picker) }
+                <main class={editing.then_some("editing")}>
                     { parts::alert(link, self.alert.as_deref()) }
-                    { main }
+                    if editing {
+                        <div class="player">{ main }</div>
+                        { parts::edit(link, &self.editor, playing, &self.text_place) }
+                    } else {
+                        { main }
+                    }
                 </main>
                 if let Some(state) = playing { { self.transport(link, state) } }
                 <p id="said" class="vh" aria-live="polite">{ said }</p>
@@ -345,6 +365,7 @@ impl Component for App {
         if let Some(state) = &mut self.state {
             state.find.rendered();
         }
+        parts::put_caret(&mut self.editor, &self.text_place);
         let places = (self.stage_place.cast::<Element>(), self.strip_place.cast::<Element>());
         if self.watched.as_ref().is_some_and(|(elements, _)| *elements == places) {
             return;
@@ -441,8 +462,52 @@ impl App {
                 let said = share::arrive(&mut state, target);
                 self.show(state);
                 self.alert = sorry.or(said);
+                if self.editor.opened() {
+                    self.edit(ctx, Edit::Toggle);
+                }
             }
             Err(why) => self.refused(ctx, &name, &why),
+        }
+    }
+    /// The editor changes, and what it wishes is done.
+    fn edit(&mut self, ctx: &Context<Self>, edit: Edit) {
+        let was = self.editor.open;
+        let wishes = self.editor.update(edit, self.state.as_ref());
+        if self.editor.open && !was {
+            self.pause();
+            self.gallery = false;
+            self.state = self.state.take().map(State::sandbox);
+        }
+        for wish in wishes {
+            match wish {
+                Wish::Ask(question, request) => {
+                    let back = ctx
+                        .link()
+                        .callback(move |reply| Msg::Edit(Edit::Replied(question, Box::new(reply))));
+                    ctx.props().engine.ask(request, back);
+                }
+                Wish::Show(session, target) => {
+                    let at = edit::moment(&session, target);
+                    self.replace(*session);
+                    if let Some(state) = &mut self.state {
+                        state.session.go(at);
+                    }
+                }
+                Wish::Say(words) => {
+                    if let Some(state) = &mut self.state {
+                        state.said = words;
+                    }
+                }
+                Wish::Go(op) => {
+                    if let Some(state) = &mut self.state {
+                        let target = edit::Target::End(op as u32);
+                        state.step_to(edit::moment(&state.session, target));
+                    }
+                }
+                Wish::Sandbox => {
+                    self.update(ctx, Msg::Example(edit::SANDBOX.to_owned()));
+                }
+            }
         }
     }
     /// What was asked for is not to be had; without anything on the stage the first lesson is.
@@ -520,6 +585,7 @@ impl App {
         match bytes.and_then(|bytes| open::open(&name, &bytes)) {
             Ok(Found::Trace(session)) => {
                 self.show(State::file(name, *session));
+                self.editor.opened();
                 self.wait(ctx);
             }
             Ok(Found::Scenario(text)) => ask(ctx, Request::Scenario(text), name),

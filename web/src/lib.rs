@@ -13,6 +13,7 @@ mod app;
 mod browser;
 mod chart;
 mod compare;
+mod edit;
 mod engine;
 mod export;
 mod find;

@@ -34,16 +34,25 @@ pub fn open(name: &str, bytes: &[u8]) -> Result<Found, String> {
 }
 
 /// The runs that the engine sent, with their lesson.
-pub fn opened(opened: Opened) -> Result<(Session, Option<Lesson>), String> {
+pub fn opened(mut opened: Opened) -> Result<(Session, Option<Lesson>), String> {
+    let (title, told) = (core::mem::take(&mut opened.title), opened.lesson.take());
+    let origin = Origin {
+        scenario: core::mem::take(&mut opened.scenario),
+        variants: core::mem::take(&mut opened.variants),
+    };
+    let session = Session::of_runs(title, runs(opened)?)?.with_origin(origin);
+    let lesson = told.map(|told| Lesson::new(told, &session));
+    Ok((session, lesson))
+}
+
+/// The runs that the engine sent.
+pub fn runs(opened: Opened) -> Result<Vec<(String, Header, Recording)>, String> {
     let mut runs = Vec::new();
     for (name, trace) in opened.runs {
         let (header, recording) = wire::decode(&trace).map_err(|error| error.to_string())?;
         runs.push((name, header, recording));
     }
-    let origin = Origin { scenario: opened.scenario, variants: opened.variants };
-    let session = Session::of_runs(opened.title, runs)?.with_origin(origin);
-    let lesson = opened.lesson.map(|told| Lesson::new(told, &session));
-    Ok((session, lesson))
+    Ok(runs)
 }
 
 /// The sentence for what cannot be opened.

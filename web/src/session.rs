@@ -3,10 +3,11 @@
 //! It knows nothing about the browser: everything here runs, and is tested, natively as well.
 
 use crate::compare::Origin;
-use folioscope_core::counters::Counters;
+use folioscope_core::counters::{Counter, Counters};
 use folioscope_core::link::{Place, Seen};
 use folioscope_core::ops::OpKind;
 use folioscope_core::scene::Side;
+use folioscope_core::scene::fixed::size;
 use folioscope_core::scene::limits::{Limits, Needs};
 use folioscope_core::trace::address::Ops;
 use folioscope_core::trace::align::{Alignment, Difference, Moment};
@@ -350,6 +351,15 @@ impl Session {
         shorten(&format!("{words}. {}", self.place()), 160)
     }
 
+    /// What each run sent to the device in all.
+    pub fn summary(&self) -> String {
+        let one = |(at, run): (usize, &Run)| {
+            let sent = size(run.total.get(Counter::DeviceWritten));
+            format!("{} sends {sent} to the device", self.label(at)).trim().to_owned()
+        };
+        self.runs.iter().enumerate().map(one).collect::<Vec<_>>().join(", ")
+    }
+
     /// The runs as the picture takes them, without the words that their names share.
     pub fn sides(&self) -> Vec<Side<'_>> {
         let shared = match self.runs.as_slice() {
@@ -451,7 +461,6 @@ pub(crate) fn shorten(text: &str, most: usize) -> String {
 mod tests {
     use super::*;
     use crate::lesson;
-    use folioscope_core::counters::Counter;
 
     #[test]
     fn the_lesson_opens_where_the_bios_leave_sixteen_to_one() {

@@ -89,6 +89,10 @@ impl State {
         let long = session.runs().iter().any(|run| run.timeline().len() > LONG);
         Lane::usual().filter(|lane| !long || *lane != Lane::Left).collect()
     }
+    /// The same runs, to be tried with: no question, no stops.
+    pub(crate) fn sandbox(self) -> Self {
+        Self { open: Open::File { name: "Sandbox".to_owned() }, ..self }
+    }
     fn new(session: Session, open: Open, lanes: Vec<Lane>, all: bool) -> Self {
         Self {
             session,

@@ -87,7 +87,7 @@ fn field(from: &mut Packed<'_>) -> Read<Field> {
             1 => Input::Count,
             2 => Input::Flag,
             3 => Input::Text,
-            4 => Input::Word(list(from, |from| from.text())?),
+            4 => Input::Word(list(from, word)?),
             other => return Err(format!("no input {other} is known")),
         },
         value: from.option(Packed::text)?,
@@ -97,6 +97,10 @@ fn field(from: &mut Packed<'_>) -> Read<Field> {
         after: from.text()?,
         remove: from.option(range)?,
     })
+}
+
+fn word(from: &mut Packed<'_>) -> Read<String> {
+    from.text()
 }
 
 fn range(from: &mut Packed<'_>) -> Read<Range<usize>> {

@@ -5,6 +5,7 @@
 mod background;
 mod chrome;
 mod compare;
+mod edit;
 mod everyone;
 mod find;
 mod lesson;

@@ -46,6 +46,7 @@ pub const LIBRARY: Library<'_> = Library {
         "one-byte-through-mmap",
         "read-before-write",
         "readahead",
+        "sandbox",
         "stripe-absorbed",
         "stripe-alignment",
         "stripe-alignment-partition",

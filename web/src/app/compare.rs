@@ -144,7 +144,7 @@ impl App {
         }
     }
     /// Runs with other settings take the place of those that are shown.
-    fn replace(&mut self, session: Session) {
+    pub(super) fn replace(&mut self, session: Session) {
         if let Some(state) = self.state.take() {
             self.change(state, |_| session);
         }

@@ -3,7 +3,9 @@
 mod chart;
 mod compare;
 mod counters;
+mod edit;
 mod find;
+mod form;
 mod gallery;
 mod help;
 mod inspect;
@@ -18,6 +20,7 @@ mod why;
 pub(crate) use chart::{chart, chart_chooser, chart_twin};
 pub(crate) use compare::{compare, compare_button};
 pub(crate) use counters::counters;
+pub(crate) use edit::{edit, put_caret};
 pub(crate) use find::{find, find_button};
 pub(crate) use gallery::gallery;
 pub(crate) use help::help;

@@ -1,7 +1,8 @@
 //! The claim: a question with its answers, or the title of what was opened; and the stops behind.
 
 use super::{Link, on};
-use crate::app::{Act, Msg};
+use crate::app::Act;
+use crate::edit::Edit;
 use crate::lesson::{Answer, Lesson};
 use crate::session::Run;
 use crate::state::{Open, State};
@@ -100,8 +101,8 @@ pub(crate) fn stops(link: &Link, state: &State) -> Html {
                         { "Next stop" }
                     </button>
                 } else {
-                    <button id="next-stop" class="primary" onclick={on(link, || Msg::Pick)}>
-                        { "Open a run of your own" }
+                    <button id="next-stop" class="primary" onclick={on(link, || Edit::Toggle)}>
+                        { "Now you try" }
                     </button>
                 }
             </div>

@@ -4,12 +4,18 @@
 use super::{Link, on};
 use crate::app::Msg;
 use crate::browser::Colours;
+use crate::edit::Edit;
 use crate::open::MAX_BYTES;
 use web_sys::{HtmlInputElement, HtmlSelectElement};
 use yew::{Event, Html, NodeRef, TargetCast as _, html};
 
 /// The header.
-pub(crate) fn top(link: &Link, gallery: bool, colours: Colours, picker: &NodeRef) -> Html {
+pub(crate) fn top(
+    link: &Link,
+    (gallery, editing): (bool, bool),
+    colours: Colours,
+    picker: &NodeRef,
+) -> Html {
     let picked = link.batch_callback(|event: Event| {
         let input: Option<HtmlInputElement> = event.target_dyn_into();
         let input = input?;
@@ -37,6 +43,9 @@ pub(crate) fn top(link: &Link, gallery: bool, colours: Colours, picker: &NodeRef
             <nav aria-label="What to see">
                 <button id="nav-lessons" class="nav" aria-current={gallery.then_some("page")}
                     onclick={on(link, || Msg::Gallery)}>{ "Lessons" }</button>
+                <button id="nav-sandbox" class="nav" aria-pressed={editing.to_string()}
+                    title="Change the scenario, and see what the disk gets"
+                    onclick={on(link, || Edit::Toggle)}>{ "Sandbox" }</button>
                 <button id="nav-open" class="nav" title={title}
                     onclick={on(link, || Msg::Pick)}>{ "Open\u{2026}" }</button>
                 { super::share_button(link) }

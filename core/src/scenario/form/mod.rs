@@ -8,6 +8,7 @@ mod page;
 
 use super::fields::{self, Problem, locate};
 use super::{Scenario, file};
+use core::fmt::Write as _;
 use core::ops::Range;
 use page::Page;
 
@@ -156,7 +157,7 @@ fn quoted(text: &str) -> String {
         match letter {
             '"' | '\\' => out.extend(['\\', letter]),
             control if control.is_control() => {
-                out += &format!("\\u{:04x}", u32::from(control));
+                write!(out, "\\u{:04x}", u32::from(control)).expect("a string takes everything");
             }
             plain => out.push(plain),
         }

@@ -50,8 +50,7 @@ impl<'a> Page<'a> {
             block_size: block.map_or(4096, |bytes| bytes.get().max(1)),
             profile: word("profile").and_then(Profile::named).unwrap_or(Profile::usual()),
         };
-        let mut blocks: Vec<usize> = page
-            .places(root)
+        let mut blocks: Vec<usize> = Self::places(root)
             .iter()
             .filter(|place| page.is_header(&place.span))
             .map(|place| page.with_comments(place.span.start))
@@ -61,29 +60,26 @@ impl<'a> Page<'a> {
         page
     }
     /// The outer tables, in the order in which the reader's list has them.
-    fn places<'t>(&self, root: &'t DeTable<'t>) -> Vec<Place<'t>> {
+    fn places<'t>(root: &'t DeTable<'t>) -> Vec<Place<'t>> {
         let mut all = Vec::new();
         for Key { name, .. } in keys::ROOT {
             let Some(value) = root.get(*name) else { continue };
-            match value.get_ref() {
-                DeValue::Table(table) if *name != "switches" => {
-                    all.push(Place { name, span: value.span(), table });
-                }
-                DeValue::Array(array) => {
-                    let tables = array.iter().filter_map(|entry| {
-                        let table = entry.get_ref().as_table()?;
-                        Some(Place { name, span: entry.span(), table })
-                    });
-                    all.extend(tables);
-                }
-                _ => {}
+            if let Some(table) = value.get_ref().as_table().filter(|_| *name != "switches") {
+                all.push(Place { name, span: value.span(), table });
+            }
+            if let Some(array) = value.get_ref().as_array() {
+                let tables = array.iter().filter_map(|entry| {
+                    let table = entry.get_ref().as_table()?;
+                    Some(Place { name, span: entry.span(), table })
+                });
+                all.extend(tables);
             }
         }
         all
     }
     pub(super) fn sections(&self, root: &DeTable<'_>) -> Vec<Section> {
         let mut sections = vec![self.section(&Place { name: "", span: 0..0, table: root })];
-        sections.extend(self.places(root).iter().map(|place| self.section(place)));
+        sections.extend(Self::places(root).iter().map(|place| self.section(place)));
         sections
     }
     fn section(&self, place: &Place<'_>) -> Section {
@@ -133,10 +129,14 @@ impl<'a> Page<'a> {
     }
     /// The end of the last value that stands in the table's own lines, or between its braces.
     fn last_value(&self, table: &DeTable<'_>) -> Option<usize> {
-        let end = |value: &Spanned<DeValue<'_>>| match value.get_ref() {
-            DeValue::Table(_) | DeValue::Array(_) if self.is_header(&value.span()) => None,
-            DeValue::Table(inner) if !self.is_inline(&value.span()) => self.last_value(inner),
-            _ => Some(value.span().end),
+        let end = |value: &Spanned<DeValue<'_>>| {
+            let span = value.span();
+            let inner = value.get_ref().as_table();
+            if self.is_header(&span) && (inner.is_some() || value.get_ref().as_array().is_some()) {
+                return None;
+            }
+            let dotted = inner.filter(|_| !self.is_inline(&span));
+            dotted.map_or(Some(span.end), |inner| self.last_value(inner))
         };
         table.values().filter_map(end).max()
     }
@@ -194,16 +194,13 @@ impl<'a> Page<'a> {
             after: String::new(),
             remove: None,
         };
-        match value {
-            Some(value) => {
-                field.value = Some(plain(value.get_ref())?);
-                field.place = value.span();
-                field.remove = self.removal(place, key, value);
-            }
-            None => {
-                let (at, before, after) = self.room(place, key)?;
-                (field.place, field.before, field.after) = (at..at, before, after);
-            }
+        if let Some(value) = value {
+            field.value = Some(plain(value.get_ref())?);
+            field.place = value.span();
+            field.remove = self.removal(place, key, value);
+        } else {
+            let (at, before, after) = self.room(place, key)?;
+            (field.place, field.before, field.after) = (at..at, before, after);
         }
         Some(field)
     }
@@ -243,20 +240,15 @@ impl<'a> Page<'a> {
         let each = base.switches().filter_map(|(name, usual)| {
             let words = Behaviours::values(name)?.into_iter().map(str::to_owned).collect();
             let input = Input::Word(words);
-            let mut field = match inner {
-                Some(value) => {
-                    let table = value.get_ref().as_table()?;
-                    let within = Place { name: "switches", span: value.span(), table };
-                    self.value(&within, name, table.get(name), input)?
-                }
-                None => {
-                    let (at, before, after) = self.room(place, "switches")?;
-                    let field = self.value(place, "switches", None, input)?;
-                    let inline = self.is_inline(&place.span);
-                    debug_assert!(at == field.place.start && after.is_empty() || inline);
-                    let (before, after) = (format!("{before}{{ {name} = "), format!(" }}{after}"));
-                    Field { key: name.to_owned(), before, after, ..field }
-                }
+            let mut field = if let Some(value) = inner {
+                let table = value.get_ref().as_table()?;
+                let within = Place { name: "switches", span: value.span(), table };
+                self.value(&within, name, table.get(name), input)?
+            } else {
+                let field = self.value(place, "switches", None, input)?;
+                let (before, after) =
+                    (format!("{}{{ {name} = ", field.before), format!(" }}{}", field.after));
+                Field { key: name.to_owned(), before, after, ..field }
             };
             (field.switch, field.usual) = (true, usual.to_owned());
             Some(field)
@@ -266,7 +258,7 @@ impl<'a> Page<'a> {
     pub(super) fn addable(&self, root: &DeTable<'_>) -> Vec<Addable> {
         // Settings and what stands behind files come first, then files, then operations.
         let first_of = |names: &[&str]| {
-            let places = self.places(root);
+            let places = Self::places(root);
             let headers = places.iter().filter(|place| self.is_header(&place.span));
             let named = headers.filter(|place| names.contains(&place.name));
             named.map(|place| self.with_comments(place.span.start)).min()
@@ -283,15 +275,15 @@ impl<'a> Page<'a> {
                 _ => &["variant", "file", "op"],
             };
             let at = first_of(behind).unwrap_or(self.text.len());
-            let text = self.fresh(root, name, text);
+            let text = Self::fresh(root, name, text);
             let gap = if self.text[..at].ends_with('\n') || at == 0 { "" } else { "\n\n" };
             Addable { table: (*name).to_owned(), at, text: format!("{gap}{text}\n") }
         });
         each.collect()
     }
     /// A template whose name no other table of its kind has.
-    fn fresh(&self, root: &DeTable<'_>, table: &str, text: &str) -> String {
-        let places = self.places(root);
+    fn fresh(root: &DeTable<'_>, table: &str, text: &str) -> String {
+        let places = Self::places(root);
         let taken: Vec<&str> = places
             .iter()
             .filter(|place| place.name == table)
@@ -368,28 +360,17 @@ fn words(name: &str, table: &DeTable<'_>) -> String {
     let word = |key: &str| get(key).unwrap_or_default();
     match name {
         "op" => {
-            let mut words = word("do");
-            if let Some(len) = get("len") {
-                words += &match get("at") {
-                    Some(at) => format!(" {len} at {at}"),
-                    None if words == "randwrite" => format!(" {len}"),
-                    None => format!(" {len} at 0"),
-                };
-            } else {
-                for key in ["at", "size", "pages", "member"] {
-                    words += &get(key).map(|value| format!(" {value}")).unwrap_or_default();
-                }
-            }
-            for key in ["mode", "advice"] {
-                words += &get(key).map(|value| format!(" {value}")).unwrap_or_default();
-            }
-            if let Some(times) = get("repeat") {
-                words += &format!(" \u{d7} {times}");
-            }
-            if let Some(then) = get("then") {
-                words += &format!(", {then}");
-            }
-            words
+            let name = word("do");
+            let with = |key: &str, before: &str| {
+                get(key).map_or_else(String::new, |value| format!("{before}{value}"))
+            };
+            let place = match (get("len"), get("at")) {
+                (Some(len), None) if name == "randwrite" => format!(" {len}"),
+                (Some(len), at) => format!(" {len} at {}", at.as_deref().unwrap_or("0")),
+                (None, _) => ["at", "size", "pages", "member"].map(|key| with(key, " ")).concat(),
+            };
+            let how = [with("mode", " "), with("advice", " ")].concat();
+            [name, place, how, with("repeat", " \u{d7} "), with("then", ", ")].concat()
         }
         "file" | "variant" => word("name"),
         "array" => format!("{} of {}", word("level"), word("members")),
