@@ -95,9 +95,9 @@ impl Hash {
             who.iter().chain(args).for_each(|word| self.word(*word));
             for delta in run.deltas(*at) {
                 let object = u64::from(delta.object) << 32 | u64::from(delta.aux);
-                [delta.kind as u64, object, delta.old, delta.new]
-                    .into_iter()
-                    .for_each(|word| self.word(word));
+                for word in [delta.kind as u64, object, delta.old, delta.new] {
+                    self.word(word);
+                }
             }
             *at += 1;
         }

@@ -214,7 +214,9 @@ mod tests {
     }
     fn flip(pictures: &[Scene]) -> Flip {
         let mut flip = Flip::default();
-        pictures.iter().for_each(|scene| flip.push(scene.clone()).expect("they are few"));
+        for scene in pictures {
+            flip.push(scene.clone()).expect("they are few");
+        }
         flip
     }
     /// The lines of marks that a viewer sees at a beat, from the text alone.
