@@ -115,6 +115,9 @@ impl Sharing {
     fn show(&mut self, ctx: &Context<App>, state: &State) {
         let Some(dialog) = self.place.cast::<HtmlDialogElement>() else { return };
         self.said.clear();
+        if share::is_alone(state) {
+            self.said.push_str("The link leads to the edited run alone: it holds one scenario.");
+        }
         // The operation that is shown, from its start to its end.
         let at = state.session.at();
         let way = state.session.way();

@@ -122,6 +122,26 @@ fn other_settings_and_their_order_come_back() {
 }
 
 #[test]
+fn an_edited_run_beside_what_it_was_is_shared_alone() {
+    let of = scenario(SCENARIO);
+    let origin = of.session.origin().expect("it has one").clone();
+    let run = |name: &str| {
+        let timeline = of.session.runs()[0].timeline();
+        let own = of.session.runs()[0].name();
+        (format!("{own}, {name}"), timeline.header().clone(), timeline.recording().clone())
+    };
+    let runs = vec![run("as it was"), run("edited")];
+    let session = Session::of_runs("t".to_owned(), runs).expect("they fit").with_origin(origin);
+    let mut state = State::file("Sandbox".to_owned(), session);
+    state.step_to(30);
+    assert!(is_alone(&state));
+    let (again, said) = opened(&fragment(&state)).expect("it opens");
+    assert_eq!((again.session.runs().len(), said), (1, None));
+    let position = |state: &State| state.session.runs()[0].timeline().position();
+    assert_eq!(position(&again), position(&state));
+}
+
+#[test]
 fn an_example_is_short() {
     let mut state = scenario(SCENARIO);
     state.source = Source::Example("append-race".to_owned());
