@@ -174,6 +174,28 @@ fn operations_are_chips_that_move_and_go() {
 
 #[test]
 #[ignore = "needs Chromium: run `cargo xtask test`"]
+fn a_listing_of_filefrag_is_opened_as_a_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("extents.txt");
+    let listing = include_str!("../../../core/tests/data/filefrag-ext4.txt");
+    std::fs::write(&path, listing).expect("it can be written");
+    let picture = folder.path().join("holiday.jpg");
+    std::fs::write(&picture, b"\xff\xd8\xff\xe0").expect("it can be written");
+    visit(async |page: &Page| {
+        page.open(READY).await;
+        page.pick(&path).await;
+        page.wait_for("The mapping of frag.bin").await;
+        page.click("#nav-sandbox").await;
+        fine(page).await;
+        assert!(text(page).await.contains("sector = 324067872"));
+        page.pick(&picture).await;
+        page.wait_for("holiday.jpg: this is not a folioscope trace, no scenario (.toml)").await;
+        assert_eq!(page.complaints().await, Vec::<String>::new());
+    });
+}
+
+#[test]
+#[ignore = "needs Chromium: run `cargo xtask test`"]
 fn a_lesson_ends_in_the_sandbox_at_its_step() {
     visit(async |page: &Page| {
         page.open(READY).await;
