@@ -98,6 +98,10 @@ impl Run {
     pub fn op_kind(&self) -> Option<OpKind> {
         self.op().0.checked_sub(1).and_then(|at| self.ops[at].kind)
     }
+    /// How many operations have started.
+    pub fn started(&self) -> usize {
+        self.op().0
+    }
     /// How many operations have started, and the name of the last one.
     fn op(&self) -> (usize, &str) {
         let position = self.timeline.position();

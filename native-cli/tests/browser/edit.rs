@@ -168,6 +168,16 @@ fn operations_are_chips_that_move_and_go() {
         fine(page).await;
         page.click("#undo").await;
         page.until("document.querySelectorAll('[data-op]').length === 4").await;
+        fine(page).await;
+        // A block of the picture is pointed at and written, behind the operation that is shown.
+        page.click("[data-op='1']").await;
+        page.ask("document.getElementById('stage').focus()").await;
+        page.keys_to("#stage", "\u{e015}\u{e015}").await;
+        page.until("document.getElementById('add-op').innerText.includes('at ')").await;
+        page.click("#add-op").await;
+        page.until("document.querySelectorAll('[data-op]').length === 5").await;
+        page.until("document.getElementById('place').textContent.startsWith('op 3 of 5, pwrite')")
+            .await;
         assert_eq!(page.complaints().await, Vec::<String>::new());
     });
 }
