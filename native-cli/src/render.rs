@@ -1,4 +1,7 @@
-//! `folioscope render`: one moment of a run as text or SVG, from a trace or a scenario.
+//! `folioscope render`: one moment of a run as text, SVG or link, or a range of them as one SVG that
+//! moves; from a trace or a scenario.
+
+mod share;
 
 use crate::error::{Failure, Outcome};
 use crate::input::{self, Input};
@@ -16,7 +19,7 @@ use folioscope_core::scene::{Side, render as draw};
 use folioscope_core::trace::delta::DeltaKind;
 use folioscope_core::trace::header::Header;
 use folioscope_core::trace::timeline::{Recording, Timeline};
-use folioscope_core::units::{Bytes, FileRange, Pos};
+use folioscope_core::units::{Bytes, FileId, FileRange, Pos};
 use std::path::{Path, PathBuf};
 
 /// Runs that one picture shows at most.
@@ -29,6 +32,8 @@ enum Format {
     Text,
     /// SVG
     Svg,
+    /// The moment of a scenario as a link: what goes behind the address of the page
+    Link,
 }
 
 /// What `render` can be told.
@@ -37,9 +42,13 @@ pub(crate) struct RenderArgs {
     /// Trace, or scenario (.toml); two traces are shown one under the other
     #[arg(required = true, num_args = 1..=MAX_SIDES)]
     files: Vec<PathBuf>,
-    /// State after this many steps; the end if not given
-    #[arg(long, value_name = "N")]
-    step: Option<usize>,
+    /// State after this many steps, for two runs also one of each: `44,31`; the end if not given
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    step: Vec<usize>,
+    /// Make one SVG that moves through these steps of the first run, the other beside it
+    #[arg(long, value_name = "FROM..TO", value_parser = share::range_of_steps,
+        conflicts_with_all = ["step", "plot", "format"])]
+    animate: Option<(usize, usize)>,
     /// Show this variant of a scenario only
     #[arg(long, value_name = "NAME")]
     variant: Option<String>,
@@ -56,6 +65,12 @@ pub(crate) struct RenderArgs {
     /// `left`, what a remount would find, if not given
     #[arg(long, value_name = "LANE,…", value_delimiter = ',', value_parser = lane)]
     lanes: Vec<Lane>,
+    /// Bytes of the file to show, such as 64k..128k; all that the run touches if not given
+    #[arg(long, value_name = "FROM..TO", value_parser = share::range_of_bytes)]
+    range: Option<FileRange>,
+    /// Which file to show, from 0
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    file: u32,
     /// Colours of an SVG: light, dark or auto; auto if not given
     #[arg(long, value_parser = theme)]
     theme: Option<Theme>,
@@ -99,7 +114,8 @@ pub(crate) struct Shown {
 
 /// Carries the command out.
 pub(crate) fn render(args: &RenderArgs) -> Outcome<()> {
-    if args.format == Format::Text && (args.width.is_some() || args.theme.is_some()) {
+    let picture_in_words = args.format != Format::Svg && args.animate.is_none();
+    if picture_in_words && (args.width.is_some() || args.theme.is_some()) {
         return Err(Failure::usage(
             "--width and --theme are for pictures: add `--format svg`, or leave them out",
         ));
@@ -114,25 +130,36 @@ pub(crate) fn render(args: &RenderArgs) -> Outcome<()> {
             shown.len()
         )));
     }
+    if args.step.len() > shown.len().max(1) {
+        return Err(Failure::usage(format!(
+            "--step names {} steps, and these files hold {} runs: name one, or one of each run",
+            args.step.len(),
+            shown.len()
+        )));
+    }
     let longest = shown.iter().map(|shown| shown.timeline.len()).max().unwrap_or(0);
-    if let Some(step) = args.step.filter(|step| *step > longest) {
+    if let Some(step) = args.step.iter().find(|step| **step > longest) {
         return Err(Failure::usage(format!(
             "--step is {step}: the run has {longest} steps, and `folioscope steps` lists them"
         )));
     }
-    for Shown { timeline, .. } in &mut shown {
-        timeline.seek(args.step.unwrap_or(timeline.len()));
+    for (at, Shown { timeline, .. }) in shown.iter_mut().enumerate() {
+        let step = args.step.get(at).or(args.step.first());
+        timeline.seek(step.copied().unwrap_or(timeline.len()));
     }
-    let mut view = View { width: args.width(), theme: args.theme(), ..View::default() };
+    let (width, theme, range) = (args.width(), args.theme(), args.range);
+    let mut view = View { width, theme, range, file: FileId::new(args.file), ..View::default() };
     if !args.lanes.is_empty() {
         view.lanes = Lanes::only(&args.lanes);
     }
     let output = args.output.as_deref();
     let inputs = || args.files.iter().map(PathBuf::as_path);
     let output = output.map(|path| Unfinished::create("--output", path, inputs())).transpose()?;
-    let picture = match args.plot {
-        Some(kind) => plotted(&shown, kind, args)?,
-        None => picture(&shown, &view, args.format),
+    let picture = match (args.plot, args.animate, args.format) {
+        (Some(kind), ..) => plotted(&shown, kind, args)?,
+        (None, Some(range), _) => share::animated(&mut shown, range, &mut view)?,
+        (None, None, Format::Link) => share::link(&shown, args)?,
+        (None, None, Format::Text | Format::Svg) => picture(&shown, &view, args.format),
     };
     match output {
         Some(file) => file.finish(picture.as_bytes()),
@@ -145,6 +172,7 @@ fn plotted(shown: &[Shown], kind: Kind, args: &RenderArgs) -> Outcome<String> {
     let count = match args.format {
         Format::Text => COLUMNS,
         Format::Svg => args.width() as usize / 2,
+        Format::Link => return Err(Failure::usage("a link leads to a moment: leave out --plot")),
     };
     let of = |Shown { name, timeline }: &Shown| {
         Plot::of(kind, timeline, name, count).ok_or_else(|| {
@@ -159,7 +187,7 @@ fn plotted(shown: &[Shown], kind: Kind, args: &RenderArgs) -> Outcome<String> {
             Ok(plots.iter().map(render_plot_text).collect::<Vec<String>>().join("\n"))
         }
         (Format::Svg, [plot]) => Ok(render_plot_svg(plot, args.width(), args.theme())),
-        (Format::Svg, _) => Err(Failure::usage(format!(
+        (Format::Svg | Format::Link, _) => Err(Failure::usage(format!(
             "a plot as SVG shows one run, and these files hold {}: choose with --variant",
             plots.len()
         ))),
@@ -167,15 +195,16 @@ fn plotted(shown: &[Shown], kind: Kind, args: &RenderArgs) -> Outcome<String> {
 }
 
 fn picture(shown: &[Shown], view: &View, format: Format) -> String {
-    let sides: Vec<Side<'_>> = shown
-        .iter()
-        .zip(["A", "B"])
-        .map(|(Shown { name, timeline }, label)| Side { label, name, timeline })
-        .collect();
+    let sides = sides(shown);
     match format {
-        Format::Text => render_text(&sides, view),
+        Format::Text | Format::Link => render_text(&sides, view),
         Format::Svg => render_svg(&draw(&sides, view)),
     }
+}
+
+fn sides(shown: &[Shown]) -> Vec<Side<'_>> {
+    let named = shown.iter().zip(["A", "B"]);
+    named.map(|(Shown { name, timeline }, label)| Side { label, name, timeline }).collect()
 }
 
 /// The moment of each run at which its first write is on its way to the device, in text. `page` is

@@ -27,7 +27,7 @@ pub(crate) struct ServeArgs {
 
 /// The page needs its own files and WebAssembly, and nothing from anywhere else.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
-    img-src 'self' data: blob:; connect-src 'self'; worker-src 'self'; frame-src 'self'; base-uri 'none'; \
+    img-src 'self' data:; connect-src 'self'; worker-src 'self'; frame-src 'self'; base-uri 'none'; \
     form-action 'none'; frame-ancestors 'self'";
 
 /// Serves until the program is ended.
@@ -136,7 +136,16 @@ fn host_is_ours(request: &Request, port: u16) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::names_brotli;
+    use super::{POLICY, names_brotli};
+
+    #[test]
+    fn the_page_says_the_same_policy_but_for_what_only_a_server_can() {
+        let page = include_str!("../../assets/page/index.html");
+        let (of_page, _) = POLICY.rsplit_once("; frame-ancestors").expect("it is the last");
+        assert!(
+            page.contains(&format!("http-equiv=\"Content-Security-Policy\" content=\"{of_page}\""))
+        );
+    }
 
     #[test]
     fn a_packed_file_goes_to_those_who_take_it() {

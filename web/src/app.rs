@@ -4,12 +4,13 @@ pub(crate) mod compare;
 mod edit;
 
 use crate::browser::{
-    Colours, Width, listen_drops, listen_keys, listen_wheel, read, reduced_motion,
+    Colours, Width, listen_drops, listen_keys, listen_links, listen_wheel, read, reduced_motion,
 };
 use crate::chart;
 use crate::edit::{Edit, Editor};
 use crate::engine::Engine;
 use crate::find::{self, Halt};
+use crate::hand;
 use crate::keys::{Action, Focus, action};
 use crate::lesson::{self, Answer};
 use crate::looking::Glance;
@@ -17,14 +18,16 @@ use crate::open::{self, Found};
 use crate::parts::{self, Link, Strip};
 use crate::patch::Painter;
 use crate::session::shorten;
+use crate::share::{self, Target};
+use crate::sharing::{ShareMsg, Sharing, sentence};
 use crate::stage::{Look, Picture, draw, shared_patterns};
-use crate::state::{Form, State};
+use crate::state::{Form, Source, State};
 use crate::strip;
 use folioscope_core::service::{Contents, Reply, Request};
 use folioscope_core::trace::step::Grain;
 use folioscope_core::units::FileId;
 use gloo_events::EventListener;
-use gloo_timers::callback::Interval;
+use gloo_timers::callback::{Interval, Timeout};
 use std::cell::Cell;
 use std::rc::Rc;
 use web_sys::{Element, File, HtmlDialogElement};
@@ -32,6 +35,9 @@ use yew::{AttrValue, Component, Context, Html, NodeRef, Properties, html};
 
 /// Milliseconds between two steps on the way to the proof of an answer.
 const TRAVEL: u32 = 180;
+/// Milliseconds without a change until the address of the page follows: browsers take about seven
+/// changes a second.
+const SETTLED: u32 = 300;
 
 /// What may happen.
 pub enum Msg {
@@ -51,7 +57,12 @@ pub enum Msg {
     Pick,
     Open(File),
     Read(String, Result<Vec<u8>, String>),
-    Replied(String, Box<Reply>),
+    Replied(Asked, Box<Reply>),
+    /// The fragment of the page's address is another one.
+    Arrived,
+    /// The address may follow what is on the stage.
+    Settled,
+    Share(ShareMsg),
     Dismiss,
     Colours(Colours),
     Keys(bool),
@@ -98,11 +109,38 @@ impl From<Act> for Msg {
     }
 }
 
+impl From<ShareMsg> for Msg {
+    fn from(msg: ShareMsg) -> Self {
+        Self::Share(msg)
+    }
+}
+
+/// What the engine was asked for.
+#[derive(Clone, Default)]
+pub struct Asked {
+    /// What the viewer calls it.
+    name: String,
+    /// It is one of the examples.
+    example: bool,
+    /// Where a link leads.
+    target: Target,
+    /// Why it was asked instead of something else.
+    sorry: Option<String>,
+}
+
+impl From<String> for Asked {
+    fn from(name: String) -> Self {
+        Self { name, ..Self::default() }
+    }
+}
+
 /// What the page needs.
 #[derive(Clone, PartialEq, Properties)]
 pub struct Props {
     /// What runs its scenarios.
     pub engine: Engine,
+    /// Whether the address of the page says what it shows.
+    pub address: bool,
 }
 
 /// What moves by itself.
@@ -126,6 +164,9 @@ pub struct App {
     colours: Colours,
     keys: Rc<Cell<bool>>,
     alert: Option<String>,
+    sharing: Sharing,
+    /// The fragment of the page's address, and the wait until it follows.
+    address: (String, Option<Timeout>),
     width: u32,
     picture: Picture,
     painter: Painter,
@@ -144,7 +185,7 @@ pub struct App {
     text_place: NodeRef,
     watched: Option<(Places, [Option<Width>; 2])>,
     wheel: Option<EventListener>,
-    _listeners: (Option<EventListener>, Vec<EventListener>),
+    _listeners: (Option<EventListener>, Vec<EventListener>, Option<EventListener>),
 }
 
 impl Component for App {
@@ -168,6 +209,9 @@ impl Component for App {
         });
         let link = ctx.link().clone();
         let dropped = listen_drops(move |file| link.send_message(Msg::Open(file)));
+        let link = ctx.link().clone();
+        let arrived = listen_links(move || link.send_message(Msg::Arrived));
+        let arrived = arrived.filter(|_| ctx.props().address);
         let colours = Colours::stored();
         colours.apply();
         let mut page = Self {
@@ -178,6 +222,8 @@ impl Component for App {
             colours,
             keys,
             alert: None,
+            sharing: Sharing::default(),
+            address: (String::new(), None),
             width: 0,
             picture: Picture::default(),
             painter: Painter::default(),
@@ -194,9 +240,9 @@ impl Component for App {
             text_place: NodeRef::default(),
             watched: None,
             wheel: None,
-            _listeners: (pressed, dropped),
+            _listeners: (pressed, dropped, arrived),
         };
-        page.update(ctx, Msg::Lesson(lesson::FIRST));
+        page.arrive(ctx, true);
         ask(ctx, Request::Contents, String::new());
         page
     }
@@ -213,9 +259,28 @@ impl Component for App {
             Msg::Lesson(number) => {
                 ask(ctx, Request::Lesson(number), format!("Lesson {number}"));
             }
-            Msg::Example(name) => ask(ctx, Request::Example(name.clone()), name),
+            Msg::Example(name) => {
+                let asked = Asked { example: true, ..Asked::from(name.clone()) };
+                ask(ctx, Request::Example(name), asked);
+            }
             Msg::Read(name, bytes) => self.read(ctx, name, bytes),
-            Msg::Replied(name, reply) => self.replied(ctx, name, *reply),
+            Msg::Replied(asked, reply) => {
+                self.replied(ctx, asked, *reply);
+                self.wait(ctx);
+            }
+            Msg::Arrived => self.arrive(ctx, false),
+            Msg::Settled => {
+                self.follow();
+                return false;
+            }
+            Msg::Share(msg) => {
+                let Some(mut state) = self.state.take() else { return false };
+                if msg == ShareMsg::Show {
+                    self.pause();
+                }
+                self.sharing.update(ctx, &mut state, self.colours, msg);
+                self.state = Some(state);
+            }
             Msg::Edit(edit) => self.edit(ctx, edit),
             Msg::Gallery => {
                 self.pause();
@@ -257,6 +322,7 @@ impl Component for App {
                 self.interrupt(&mut state, &msg);
                 self.act(ctx, &mut state, msg);
                 self.state = Some(state);
+                self.wait(ctx);
             }
         }
         self.update_rest(ctx)
@@ -289,6 +355,7 @@ impl Component for App {
                 if let Some(state) = playing { { self.transport(link, state) } }
                 <p id="said" class="vh" aria-live="polite">{ said }</p>
                 { parts::help(link, self.keys.get(), &self.dialog) }
+                { parts::share(link, playing, &self.sharing) }
                 { Html::from_html_unchecked(self.patterns.clone()) }
             </>
         }
@@ -365,27 +432,102 @@ impl App {
         parts::transport(link, state, matches!(self.motion, Motion::Play(_)), &strip)
     }
 
-    fn replied(&mut self, ctx: &Context<Self>, name: String, reply: Reply) {
-        let state = match reply {
+    fn replied(&mut self, ctx: &Context<Self>, asked: Asked, reply: Reply) {
+        let Asked { name, example, mut target, sorry } = asked;
+        let mut opened = match reply {
             Reply::Contents(contents) => {
                 self.contents = contents;
                 return;
             }
-            Reply::Refused(why) => Err(why),
-            Reply::Opened(opened) => open::opened(*opened),
-            // The editor's own questions are answered to it.
             Reply::Checked(_) => return,
-        };
-        match state {
-            Ok((session, Some(lesson))) => self.show(State::lesson(session, lesson)),
-            Ok((session, None)) => self.show(State::file(name, session)),
-            Err(why) => {
-                self.alert = Some(open::refused(&name, &why));
-                return;
+            Reply::Packed(fragment) => {
+                return ctx.link().send_message(ShareMsg::Made(Ok(fragment)));
             }
+            Reply::Refused(why) => return self.refused(ctx, &name, &why),
+            Reply::Opened(opened) => *opened,
+        };
+        let linked = opened.moment.take();
+        let source = match (example, &linked) {
+            (true, _) => Source::Example(name.clone()),
+            (false, Some(_)) => Source::Linked,
+            (false, None) => Source::Own,
+        };
+        target.moment = target.moment.or(linked.map(Box::new));
+        match open::opened(opened) {
+            Ok((session, lesson)) => {
+                let mut state = match lesson {
+                    Some(lesson) => State::lesson(session, lesson),
+                    None => State::file(name, session),
+                };
+                state.source = source;
+                let said = share::arrive(&mut state, target);
+                self.show(state);
+                self.alert = sorry.or(said);
+                if self.editor.opened() {
+                    self.edit(ctx, Edit::Toggle);
+                }
+            }
+            Err(why) => self.refused(ctx, &name, &why),
         }
-        if self.editor.opened() {
-            self.edit(ctx, Edit::Toggle);
+    }
+    /// What was asked for is not to be had; without anything on the stage the first lesson is.
+    fn refused(&mut self, ctx: &Context<Self>, name: &str, why: &str) {
+        let words = open::refused(name, why);
+        if self.state.is_some() {
+            if name == PACKED {
+                ctx.link().send_message(ShareMsg::Made(Err(sentence(why))));
+            } else {
+                self.alert = Some(words);
+            }
+        } else if name != FIRST {
+            let sorry = Some(words);
+            ask(
+                ctx,
+                Request::Lesson(lesson::FIRST),
+                Asked { sorry, ..Asked::from(FIRST.to_owned()) },
+            );
+        } else {
+            self.alert = Some(words);
+        }
+    }
+    /// Opens what the address of the page says; the first lesson if it says nothing.
+    fn arrive(&mut self, ctx: &Context<Self>, first: bool) {
+        let fragment = if ctx.props().address { hand::fragment() } else { String::new() };
+        if !first && fragment == self.address.0 {
+            return;
+        }
+        self.address = (fragment, None);
+        if self.address.0.is_empty() {
+            return ask(ctx, Request::Lesson(lesson::FIRST), FIRST.to_owned());
+        }
+        match share::wanted(&self.address.0) {
+            Ok((request, target)) => {
+                let example = matches!(request, Request::Example(_));
+                let name = match &request {
+                    Request::Example(name) => name.clone(),
+                    _ => "The link".to_owned(),
+                };
+                ask(ctx, request, Asked { name, example, target, sorry: None });
+            }
+            Err(error) => self.refused(ctx, "The link", &error.to_string()),
+        }
+    }
+    /// The address follows when nothing changes any more.
+    fn wait(&mut self, ctx: &Context<Self>) {
+        if ctx.props().address {
+            let link = ctx.link().clone();
+            self.address.1 = Some(Timeout::new(SETTLED, move || link.send_message(Msg::Settled)));
+        }
+    }
+    /// The address says what is on the stage, where a short one can.
+    fn follow(&mut self) {
+        let Some(state) = self.state.as_ref().filter(|_| matches!(self.motion, Motion::None))
+        else {
+            return;
+        };
+        if let Some((fragment, fresh)) = share::next_address(state, &self.address.0) {
+            hand::go(&fragment, fresh);
+            self.address.0 = fragment;
         }
     }
     /// Reads a file, unless it is too large to be read at all.
@@ -404,6 +546,7 @@ impl App {
             Ok(Found::Trace(session)) => {
                 self.show(State::file(name, *session));
                 self.editor.opened();
+                self.wait(ctx);
             }
             Ok(Found::Scenario(text)) => ask(ctx, Request::Scenario(text), name),
             Err(words) => self.alert = Some(words),
@@ -596,9 +739,15 @@ impl App {
     }
 }
 
+/// What the first lesson is called, where it cannot be had.
+const FIRST: &str = "The first lesson";
+/// What a link is called that is being made.
+pub(crate) const PACKED: &str = "This moment";
+
 /// Asks the engine for something, which is shown when it comes.
-fn ask(ctx: &Context<App>, request: Request, name: String) {
-    let back = ctx.link().callback(move |reply| Msg::Replied(name.clone(), Box::new(reply)));
+pub(crate) fn ask(ctx: &Context<App>, request: Request, asked: impl Into<Asked>) {
+    let asked = asked.into();
+    let back = ctx.link().callback(move |reply| Msg::Replied(asked.clone(), Box::new(reply)));
     ctx.props().engine.ask(request, back);
 }
 

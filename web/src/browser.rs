@@ -65,6 +65,13 @@ pub(crate) fn reduced_motion() -> bool {
     query.is_some_and(|query| query.matches())
 }
 
+/// Whether the page is dark because the system is.
+pub(crate) fn dark() -> bool {
+    let query = web_sys::window()
+        .and_then(|window| window.match_media("(prefers-color-scheme: dark)").ok().flatten());
+    query.is_some_and(|query| query.matches())
+}
+
 /// What the focused element does with keys.
 fn focus(event: &KeyboardEvent) -> Focus {
     let Some(element) = event.target().and_then(|target| target.dyn_into::<Element>().ok()) else {
@@ -97,6 +104,12 @@ pub(crate) fn listen_keys(take: impl Fn(&str, Focus) -> bool + 'static) -> Optio
             event.prevent_default();
         }
     }))
+}
+
+/// Tells when the fragment of the page's address becomes another one.
+pub(crate) fn listen_links(told: impl Fn() + 'static) -> Option<EventListener> {
+    let window = web_sys::window()?;
+    Some(EventListener::new(&window, "hashchange", move |_| told()))
 }
 
 /// Hands on the first file that is dropped anywhere on the page.
@@ -134,12 +147,14 @@ pub(crate) fn listen_wheel(element: &Element, told: impl Fn(i32, bool) + 'static
     })
 }
 
+/// What the browser says went wrong.
+pub(crate) fn words(error: JsValue) -> String {
+    let error = error.dyn_into::<js_sys::Error>();
+    error.map_or_else(|_| "unknown error".to_owned(), |error| String::from(error.message()))
+}
+
 /// The bytes of a file.
 pub(crate) async fn read(file: File) -> Result<Vec<u8>, String> {
-    let words = |error: JsValue| {
-        let error = error.dyn_into::<js_sys::Error>();
-        error.map_or_else(|_| "unknown error".to_owned(), |error| String::from(error.message()))
-    };
     let buffer = JsFuture::from(file.array_buffer()).await.map_err(words)?;
     Ok(js_sys::Uint8Array::new(&buffer).to_vec())
 }

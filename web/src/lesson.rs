@@ -2,9 +2,15 @@
 
 use crate::session::Session;
 use folioscope_core::lesson::Told;
+use folioscope_core::link::BuiltIn;
 
 /// The lesson that the page opens with.
 pub(crate) const FIRST: u32 = 7;
+
+/// The fragment that opens it.
+pub(crate) fn address() -> String {
+    BuiltIn::Lesson { number: FIRST, stop: 1 }.to_fragment(None)
+}
 
 /// What a viewer thinks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,6 +5,8 @@
 //! shown and where one stands (`session`, `lesson`, `open`, `stage`, `strip`, `keys`) knows no
 //! browser and is tested natively; `app` holds the state of the page, `parts` its looks, `patch`
 //! writes the picture into the document, `engine` is the way to the engine, `browser` the rest.
+//! `share` knows what a link says of a moment, `export` makes pictures that stand alone, `hand`
+//! gives them to the viewer, and `sharing` is the dialog.
 #![forbid(unsafe_code)]
 
 mod app;
@@ -13,7 +15,9 @@ mod chart;
 mod compare;
 mod edit;
 mod engine;
+mod export;
 mod find;
+mod hand;
 mod keys;
 pub mod lesson;
 mod looking;
@@ -21,6 +25,8 @@ pub mod open;
 mod parts;
 mod patch;
 pub mod session;
+mod share;
+mod sharing;
 mod stage;
 mod state;
 mod strip;
@@ -39,6 +45,6 @@ pub fn start(make_worker: js_sys::Function) {
         .and_then(|document| document.get_element_by_id("app"))
         .expect("the shell has an element with the id `app`");
     root.set_inner_html("");
-    let props = Props { engine: Engine::of_page(make_worker) };
+    let props = Props { engine: Engine::of_page(make_worker), address: true };
     yew::Renderer::<App>::with_root_and_props(root, props).render();
 }

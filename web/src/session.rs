@@ -4,10 +4,12 @@
 
 use crate::compare::Origin;
 use folioscope_core::counters::{Counter, Counters};
+use folioscope_core::link::{Place, Seen};
 use folioscope_core::ops::OpKind;
 use folioscope_core::scene::Side;
 use folioscope_core::scene::fixed::size;
 use folioscope_core::scene::limits::{Limits, Needs};
+use folioscope_core::trace::address::Ops;
 use folioscope_core::trace::align::{Alignment, Difference, Moment};
 use folioscope_core::trace::header::Header;
 use folioscope_core::trace::rule::Rule;
@@ -15,6 +17,7 @@ use folioscope_core::trace::step::{Grain, Step};
 use folioscope_core::trace::survey::{FileFate, Surveys};
 use folioscope_core::trace::timeline::{Recording, Timeline};
 use folioscope_core::units::{FileId, FileRange};
+use std::cell::OnceCell;
 
 /// Views whose limits are kept.
 const VIEWS: usize = 8;
@@ -46,6 +49,7 @@ pub struct Run {
     total: Counters,
     ops: Vec<OpStart>,
     broken: Vec<Broken>,
+    seen: OnceCell<Seen>,
 }
 
 impl Run {
@@ -72,7 +76,7 @@ impl Run {
                 broken.push(Broken { position: at + 1, number: number as u8, at: at_pos });
             }
         }
-        Ok(Self { name, timeline, surveys, total, ops, broken })
+        Ok(Self { name, timeline, surveys, total, ops, broken, seen: OnceCell::new() })
     }
     /// The setting it ran with.
     pub fn name(&self) -> &str {
@@ -101,6 +105,10 @@ impl Run {
     /// How many operations have started.
     pub fn started(&self) -> usize {
         self.op().0
+    }
+    /// What a link says of it.
+    pub fn seen(&self) -> &Seen {
+        self.seen.get_or_init(|| Seen::of(self.timeline.recording()))
     }
     /// How many operations have started, and the name of the last one.
     fn op(&self) -> (usize, &str) {
@@ -250,6 +258,28 @@ impl Session {
             run.timeline.seek(moment.position(side));
         }
     }
+    /// Where this is, in words that outlive corrections of the engine.
+    pub fn address(&self) -> Place {
+        let moment = self.moment();
+        let side = usize::from(!moment.moved[0] && moment.moved[1]);
+        let Some(run) = self.runs.get(side) else { return Place::default() };
+        let recording = run.timeline.recording();
+        let address = Ops::of(recording).address(recording, moment.position(side));
+        Place { side: side as u8, address }
+    }
+    /// The moment of such words, and whether it is the very one: where the run has none, it is the
+    /// start of the operation, or the end of the run.
+    pub fn find(&self, place: Place) -> (usize, bool) {
+        let side = usize::from(place.side);
+        let Some(run) = self.runs.get(side) else { return (0, false) };
+        let recording = run.timeline.recording();
+        let ops = Ops::of(recording);
+        if let Some(position) = ops.find(recording, place.address) {
+            return (self.way.reach(side, position), true);
+        }
+        let op = ops.span(recording, place.address.op as usize);
+        (op.map_or(self.way.last(), |(start, _)| self.way.reach(side, start)), false)
+    }
     /// The moment one step of this grain further, or back.
     pub fn neighbour(&self, grain: Grain, forward: bool) -> usize {
         if forward {
@@ -346,6 +376,15 @@ impl Session {
             Side { label: self.label(at), name, timeline }
         })
         .collect()
+    }
+    /// The runs with their whole names, as a picture takes them that stands alone.
+    pub fn full_sides(&self, only: Option<usize>) -> Vec<Side<'_>> {
+        let named = LABELS.iter().zip(&self.runs);
+        let sides = named
+            .map(|(label, Run { name, timeline, .. })| Side { label, name, timeline })
+            .enumerate()
+            .filter(|(at, _)| only.is_none_or(|only| only == *at));
+        sides.map(|(_, side)| side).collect()
     }
     /// The runs that are looked at: both, or one alone.
     pub fn shown(&self, only: Option<usize>) -> Vec<Side<'_>> {

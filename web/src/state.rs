@@ -7,6 +7,7 @@ use crate::lesson::{Answer, Lesson};
 use crate::looking::Looking;
 use crate::session::Session;
 use crate::stage::Look;
+pub(crate) use folioscope_core::link::Form;
 use folioscope_core::scene::view::Lane;
 use folioscope_core::trace::step::Grain;
 use folioscope_core::units::{FileId, FileRange};
@@ -31,15 +32,15 @@ pub(crate) enum Open {
     File { name: String },
 }
 
-/// How the stage is shown.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form {
-    /// As a picture.
-    Picture,
-    /// As tables.
-    Table,
-    /// As both.
-    Both,
+/// Where runs come from.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Source {
+    /// A lesson, or what somebody brought.
+    Own,
+    /// A scenario that comes with the page, by its name.
+    Example(String),
+    /// A link, which the address of the page holds.
+    Linked,
 }
 
 /// The state.
@@ -63,6 +64,8 @@ pub(crate) struct State {
     pub(crate) chart: Chart,
     /// What was said last to those who listen.
     pub(crate) said: String,
+    /// Where its runs come from.
+    pub(crate) source: Source,
 }
 
 impl State {
@@ -77,10 +80,14 @@ impl State {
     /// The runs of a file, where their first write goes to the device.
     pub(crate) fn file(name: String, mut session: Session) -> Self {
         session.go(session.first_write());
+        let lanes = Self::lanes_of_file(&session);
+        Self::new(session, Open::File { name }, lanes, true)
+    }
+    /// The lanes that a file is opened with.
+    pub(crate) fn lanes_of_file(session: &Session) -> Vec<Lane> {
         // What a remount would find is folded from step to step: in a long run it must be asked for.
         let long = session.runs().iter().any(|run| run.timeline().len() > LONG);
-        let lanes = Lane::usual().filter(|lane| !long || *lane != Lane::Left).collect();
-        Self::new(session, Open::File { name }, lanes, true)
+        Lane::usual().filter(|lane| !long || *lane != Lane::Left).collect()
     }
     /// The same runs, to be tried with: no question, no stops.
     pub(crate) fn sandbox(self) -> Self {
@@ -102,6 +109,7 @@ impl State {
             compare: Compare::default(),
             chart: Chart::default(),
             said: String::new(),
+            source: Source::Own,
         }
     }
 
@@ -155,6 +163,12 @@ impl State {
             && self.session.at() > lesson.told.stops[0].at
         {
             *answer = Some(Answer::Shown);
+        }
+    }
+    /// Shows the answer, if there is a question.
+    pub(crate) fn tell(&mut self) {
+        if let Open::Lesson { answer, .. } = &mut self.open {
+            answer.get_or_insert(Answer::Shown);
         }
     }
     /// Goes to a moment because the viewer asked for it, and says what happened there.

@@ -14,7 +14,8 @@ async fn page() -> (Element, yew::AppHandle<App>) {
     let document = web_sys::window().unwrap().document().unwrap();
     let root = document.create_element("div").unwrap();
     document.body().unwrap().append_child(&root).unwrap();
-    let props = Props { engine: Engine::local(folioscope_web_engine::answer) };
+    let engine = Engine::local(folioscope_web_engine::answer);
+    let props = Props { engine, address: false };
     let handle = yew::Renderer::<App>::with_root_and_props(root.clone(), props).render();
     let mut rests = 0;
     while root.query_selector("#stage svg").unwrap().is_none() {

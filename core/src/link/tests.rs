@@ -8,18 +8,49 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use miniz_oxide::deflate::compress_to_vec_zlib;
 use proptest::prelude::*;
 
-fn shared() -> Shared {
-    Shared {
+fn moment() -> Moment {
+    let address = Address { op: 3, rule: Rule::from_code(21), nth: 2 };
+    let seen = |steps, hash| Seen { steps, hash, marks: Vec::new() };
+    Moment {
         engine: "0.1.0".to_owned(),
-        place: Address { op: 3, rule: Rule::from_code(21), nth: 2 },
+        place: Place { side: 0, address },
         view: View {
             file: FileId::new(1),
             range: Some(FileRange::between(Pos::new(4096), Pos::new(65_536))),
             lanes: vec![Lane::File, Lane::Cache, Lane::Device],
+            form: Form::Picture,
+            why: false,
+            whole: false,
+            told: false,
+            only: None,
         },
-        seen: vec![Seen { steps: 1212, crc: 0x89ab_cdef }, Seen { steps: 640, crc: 7 }],
-        scenario: "version = 0\n\n[world]\npage_size = \"4k\"\n".repeat(20),
+        runs: Vec::new(),
+        seen: vec![seen(1212, 0x89ab_cdef), seen(640, 7)],
     }
+}
+
+/// The same with all that a link can say.
+fn full() -> Moment {
+    let marks = vec![0xffff, 1, 2, 3, 4, 5, 6];
+    Moment {
+        engine: "0.2.0-rc.1".to_owned(),
+        place: Place { side: 1, ..moment().place },
+        view: View {
+            form: Form::Both,
+            why: true,
+            whole: true,
+            told: true,
+            only: Some(1),
+            ..moment().view
+        },
+        runs: Vec::new(),
+        seen: vec![Seen { steps: 9, hash: 8, marks }],
+    }
+}
+
+fn shared() -> Shared {
+    let scenario = "version = 0\n\n[world]\npage_size = \"4k\"\n".repeat(20);
+    Shared { moment: moment(), scenario }
 }
 
 fn packed(text: &str) -> String {
@@ -28,22 +59,40 @@ fn packed(text: &str) -> String {
 
 #[test]
 fn a_moment_comes_back_as_it_was() {
+    let lesson = BuiltIn::Lesson { number: 7, stop: 3 };
+    let example = BuiltIn::Example("append-race_2".to_owned());
+    let bare =
+        Moment { view: View { range: None, lanes: Vec::new(), ..moment().view }, ..moment() };
+    let bare = Moment { seen: Vec::new(), ..bare };
+    let names = vec!["per block, at last".to_owned(), "linux-6.1".to_owned()];
+    let named = Shared { moment: Moment { runs: names, ..moment() }, ..shared() };
     for link in [
-        Link::Lesson { number: 7, stop: 3 },
+        Link::BuiltIn(lesson.clone(), None),
+        Link::BuiltIn(lesson, Some(Box::new(full()))),
+        Link::BuiltIn(example.clone(), None),
+        Link::BuiltIn(example, Some(Box::new(moment()))),
         Link::Scenario(Box::new(shared())),
-        Link::Scenario(Box::new(Shared {
-            view: View { range: None, ..shared().view },
-            seen: Vec::new(),
-            ..shared()
-        })),
+        Link::Scenario(Box::new(Shared { moment: full(), ..shared() })),
+        Link::Scenario(Box::new(Shared { moment: bare, ..shared() })),
+        Link::Scenario(Box::new(named)),
     ] {
         let fragment = link.to_fragment().expect("it is short");
-        assert!(
-            fragment.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/-_".contains(&byte))
-        );
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte);
+        assert!(fragment.bytes().all(plain) && !fragment.ends_with('.'), "{fragment}");
         assert_eq!(Link::from_fragment(&fragment), Ok(link.clone()));
         assert_eq!(Link::from_fragment(&format!("#{fragment}")), Ok(link));
     }
+}
+
+#[test]
+fn a_lesson_at_a_stop_is_short() {
+    let lesson = BuiltIn::Lesson { number: 7, stop: 2 };
+    assert_eq!(lesson.to_fragment(None), "1/L7/2");
+    assert_eq!(
+        lesson.to_fragment(Some(&full())),
+        "1/L7/2/engine-0.2.0-rc.1/place-3-21-2-1/file-1/range-4096-65536/lanes-file-cache-device/only-1\
+        /form-both/why/whole/told/seen-9-00000008-ffff000100020003000400050006"
+    );
 }
 
 #[test]
@@ -56,16 +105,44 @@ fn a_link_of_version_1_stays_readable() {
 #[test]
 fn what_is_no_link_gets_one_sentence() {
     let error = |fragment: &str| Link::from_fragment(fragment).expect_err(fragment);
-    for fragment in ["", "#", "1", "x/L1/1", "0/L1/1", "1/L/1", "1/L1/x", "1/Q/1", "-1/L1/1"] {
+    for fragment in [
+        "",
+        "#",
+        "1",
+        "x/L1/1",
+        "0/L1/1",
+        "1/L/1",
+        "1/L1",
+        "1/L1/x",
+        "1/L1/0",
+        "1/Q/1",
+        "-1/L1/1",
+        "1/E/",
+        "1/E/a b",
+        "1/E/<b>",
+        "1/E/..%2f",
+        "lessons",
+    ] {
         assert_eq!(error(fragment), LinkError::Unknown, "{fragment}");
     }
     assert_eq!(error("2/S/abc"), LinkError::Newer(2));
     assert_eq!(error(&"a".repeat(100 * 1024)), LinkError::TooLong(100 * 1024));
-    for line in
-        ["range 5 5", "range 0 99999999999999999999", "lanes file bus", "place 1 2", "seen x", "hm"]
-    {
+    for line in [
+        "range 5 5",
+        "range 0 99999999999999999999",
+        "lanes file bus",
+        "place 1 2",
+        "place 1 21 1 2",
+        "seen x",
+        "seen 1 2 x333",
+        "seen 1 2 3333444455556666777788889999aaa",
+        "form round",
+        "hm",
+    ] {
         let text = format!("{line}\n\nversion = 0");
         assert_eq!(error(&packed(&text)), LinkError::Line(line.to_owned()));
+        let short = line.replace(' ', "-");
+        assert_eq!(error(&format!("1/L7/2/{short}")), LinkError::Line(short));
     }
     assert!(matches!(error(&packed("engine 1")), LinkError::Damaged(_)));
 }

@@ -1,17 +1,23 @@
-//! The text inside a link: a few lines, an empty one, and the scenario file.
+//! The words of a moment: lines of words in a text, or segments of words in a fragment.
 //!
 //! ```text
-//! engine 0.1.0
+//! engine 0.1.0                engine-0.1.0/at-3-21-1/file-0/...
 //! place 3 21 1
 //! file 0
 //! range 0 65536
 //! lanes file cache device
-//! seen 1212 89abcdef
-//!
-//! version = 0 ...
+//! form table
+//! why
+//! whole
+//! told
+//! only 0
+//! run linux-6.1
+//! seen 1212 89abcdef 0c41f06b...
 //! ```
+//!
+//! `run` stands in a text only. `place` has a fourth number, 1, where run B alone moved. What stands for the usual is left out.
 
-use super::{LinkError, Seen, Shared, View};
+use super::{Form, LinkError, Moment, Place, Seen, View};
 use crate::scene::view::Lane;
 use crate::trace::address::Address;
 use crate::trace::rule::Rule;
@@ -21,75 +27,147 @@ use std::fmt::Write as _;
 /// Most runs that a link tells of.
 const MAX_RUNS: usize = 2;
 
-/// The text of a link.
-pub(super) fn write(shared: &Shared) -> String {
-    let Shared { engine, place, view, seen, scenario } = shared;
-    let mut out = format!("engine {engine}\n");
-    let _ = writeln!(out, "place {} {} {}", place.op, place.rule.map_or(0, Rule::code), place.nth);
-    let _ = writeln!(out, "file {}", view.file.get());
+/// What stands between two lines, and between two words.
+type Marks = (char, char);
+/// In a text.
+pub(super) const LINES: Marks = ('\n', ' ');
+/// In a fragment.
+pub(super) const SHORT: Marks = ('/', '-');
+
+/// The words of a moment.
+pub(super) fn write(moment: &Moment, (line, word): Marks) -> String {
+    let Moment { engine, place: Place { side, address }, view, runs, seen } = moment;
+    let mut out = format!("engine{word}{engine}{line}");
+    let rule = address.rule.map_or(0, Rule::code);
+    let _ = write!(out, "place{word}{}{word}{rule}{word}{}", address.op, address.nth);
+    if *side > 0 {
+        let _ = write!(out, "{word}{side}");
+    }
+    let _ = write!(out, "{line}file{word}{}", view.file.get());
     if let Some(range) = view.range {
-        let _ = writeln!(out, "range {} {}", range.start().get(), range.end().get());
+        let (start, end) = (range.start().get(), range.end().get());
+        let _ = write!(out, "{line}range{word}{start}{word}{end}");
     }
-    let lanes: Vec<&str> = view.lanes.iter().map(|lane| lane.word()).collect();
-    let _ = writeln!(out, "lanes {}", lanes.join(" "));
-    for Seen { steps, crc } in seen.iter().take(MAX_RUNS) {
-        let _ = writeln!(out, "seen {steps} {crc:08x}");
+    let _ = write!(out, "{line}lanes");
+    for lane in &view.lanes {
+        let _ = write!(out, "{word}{}", lane.word());
     }
-    out.push('\n');
-    out.push_str(scenario);
+    if let Some(only) = view.only {
+        let _ = write!(out, "{line}only{word}{only}");
+    }
+    for run in runs.iter().take(if word == ' ' { MAX_RUNS } else { 0 }) {
+        let _ = write!(out, "{line}run{word}{}", run.replace(char::is_control, " "));
+    }
+    if view.form != Form::Picture {
+        let _ = write!(out, "{line}form{word}{}", view.form.word());
+    }
+    for (is_so, name) in [(view.why, "why"), (view.whole, "whole"), (view.told, "told")] {
+        if is_so {
+            let _ = write!(out, "{line}{name}");
+        }
+    }
+    for Seen { steps, hash, marks } in seen.iter().take(MAX_RUNS) {
+        let _ = write!(out, "{line}seen{word}{steps}{word}{hash:08x}");
+        if !marks.is_empty() {
+            out.push(word);
+            for mark in marks {
+                let _ = write!(out, "{mark:04x}");
+            }
+        }
+    }
     out
 }
 
-/// What the text of a link says.
-pub(super) fn read(text: &str) -> Result<Shared, LinkError> {
-    let (head, scenario) =
-        text.split_once("\n\n").ok_or(LinkError::Damaged("its scenario is missing"))?;
-    let mut shared = Shared {
+/// The moment that such words tell of.
+pub(super) fn read(text: &str, (line, word): Marks) -> Result<Moment, LinkError> {
+    let mut moment = Moment {
         engine: String::new(),
-        place: Address::default(),
-        view: View { file: FileId::new(0), range: None, lanes: Vec::new() },
+        place: Place::default(),
+        view: View {
+            file: FileId::new(0),
+            range: None,
+            lanes: Vec::new(),
+            form: Form::Picture,
+            why: false,
+            whole: false,
+            told: false,
+            only: None,
+        },
+        runs: Vec::new(),
         seen: Vec::new(),
-        scenario: scenario.to_owned(),
     };
-    for line in head.lines() {
-        read_line(&mut shared, line).ok_or_else(|| LinkError::Line(shorten(line)))?;
+    for line in text.split(line) {
+        read_line(&mut moment, line, word).ok_or_else(|| LinkError::Line(shorten(line)))?;
     }
-    Ok(shared)
+    Ok(moment)
 }
 
-fn read_line(shared: &mut Shared, line: &str) -> Option<()> {
-    let (key, rest) = line.split_once(' ')?;
-    let mut words = rest.split(' ');
+fn read_line(moment: &mut Moment, line: &str, mark: char) -> Option<()> {
+    let (key, rest) = match line.split_once(mark) {
+        Some((key, rest)) => (key, Some(rest)),
+        None => (line, None),
+    };
+    let view = &mut moment.view;
+    let Some(rest) = rest else {
+        match key {
+            "why" => view.why = true,
+            "whole" => view.whole = true,
+            "told" => view.told = true,
+            "lanes" => view.lanes.clear(),
+            _ => return None,
+        }
+        return Some(());
+    };
+    let mut words = rest.split(mark);
     let mut number = || words.next()?.parse::<u64>().ok();
     match key {
-        "engine" => rest.clone_into(&mut shared.engine),
+        "engine" => shorten(rest).clone_into(&mut moment.engine),
         "place" => {
             let op = u32::try_from(number()?).ok()?;
             let rule = u16::try_from(number()?).ok()?;
             let nth = u32::try_from(number()?).ok()?;
             let rule = if rule == 0 { None } else { Some(Rule::from_code(rule)?) };
-            shared.place = Address { op, rule, nth };
+            let side = match words.next() {
+                Some("1") => 1,
+                None => 0,
+                Some(_) => return None,
+            };
+            moment.place = Place { side, address: Address { op, rule, nth } };
         }
-        "file" => shared.view.file = FileId::new(u32::try_from(number()?).ok()?),
+        "file" => view.file = FileId::new(u32::try_from(number()?).ok()?),
         "range" => {
             let (start, end) = (number()?, number()?);
             if start >= end || end > MAX_POS {
                 return None;
             }
-            shared.view.range = Some(FileRange::between(Pos::new(start), Pos::new(end)));
+            view.range = Some(FileRange::between(Pos::new(start), Pos::new(end)));
         }
         "lanes" => {
-            let lane = |word: &str| Lane::ALL.into_iter().find(|lane| lane.word() == word);
-            shared.view.lanes = rest.split(' ').map(lane).collect::<Option<_>>()?;
+            view.lanes = words.map(Lane::from_word).collect::<Option<_>>()?;
+            if view.lanes.len() > Lane::ALL.len() {
+                return None;
+            }
         }
-        "seen" if shared.seen.len() < MAX_RUNS => {
+        "only" => view.only = Some(rest.parse().ok().filter(|only| *only < MAX_RUNS)?),
+        "run" if mark == ' ' && moment.runs.len() < MAX_RUNS => moment.runs.push(rest.to_owned()),
+        "form" => view.form = Form::ALL.into_iter().find(|form| form.word() == rest)?,
+        "seen" if moment.seen.len() < MAX_RUNS => {
             let steps = number()?;
-            let crc = u32::from_str_radix(words.next()?, 16).ok()?;
-            shared.seen.push(Seen { steps, crc });
+            let hash = u32::from_str_radix(words.next()?, 16).ok()?;
+            let marks = words.next().map_or(Some(Vec::new()), read_marks)?;
+            moment.seen.push(Seen { steps, hash, marks });
         }
         _ => return None,
     }
     Some(())
+}
+
+fn read_marks(digits: &str) -> Option<Vec<u16>> {
+    if !digits.is_ascii() || digits.len() > Seen::MARKS * 4 {
+        return None;
+    }
+    let four = |four: &[u8]| u16::from_str_radix(core::str::from_utf8(four).ok()?, 16).ok();
+    digits.as_bytes().chunks(4).map(four).collect()
 }
 
 /// The beginning of a line that somebody else wrote.

@@ -197,10 +197,12 @@ fn check_held(
     for op in ops {
         let (size, bytes, pages) = &mut held[op.file.get() as usize];
         *size = op.action.grows_to(*size);
-        let range = match op.action {
-            Action::Fadvise(range, Advice::WillNeed)
-            | Action::Fallocate(FallocMode::Unshare, range) => range,
-            other => other.touched(),
+        let range = if let Action::Fadvise(range, Advice::WillNeed)
+        | Action::Fallocate(FallocMode::Unshare, range) = op.action
+        {
+            range
+        } else {
+            op.action.touched()
         };
         if range.is_empty() {
             continue;

@@ -12,6 +12,7 @@ pub mod chart;
 mod course;
 pub mod draw;
 pub mod fixed;
+pub mod flip;
 pub mod inspect;
 mod lanes;
 mod layout;
@@ -30,10 +31,10 @@ pub mod view;
 
 use crate::trace::timeline::Timeline;
 use axis::Segment;
-use canvas::{Area, Canvas, id};
+use canvas::{Area, Canvas};
 pub use caption::{evidence, swatch};
 use cells::Cell;
-use draw::{Mark, Shape, Style};
+use draw::{Id, Mark, Shape, Style};
 use fixed::{Fx, px};
 use layout::Frame;
 use spots::{Spot, Thing};
@@ -62,6 +63,9 @@ pub struct Stretch {
     /// Right edge.
     pub x1: Fx,
 }
+
+/// What every picture begins with.
+const GROUND: Id = Id { run: 0, part: "ground", n: 0, k: 0 };
 
 /// A picture.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -102,7 +106,7 @@ pub fn render(sides: &[Side<'_>], view: &View) -> Scene {
     let mut marks = Vec::with_capacity(canvas.marks.len() + 1);
     let area = Area::new(Fx::ZERO, Fx::ZERO, px(width), px(height));
     let shape = Shape::Rect { x: area.x0, y: area.y0, w: area.x1, h: area.y1, r: Fx::ZERO };
-    marks.push(Mark { id: id(0, "ground", 0, 0), shape, style: Style::Ground, pattern: None });
+    marks.push(Mark { id: GROUND, shape, style: Style::Ground, pattern: None });
     marks.append(&mut canvas.marks);
     let title =
         || sides.first().map_or_else(String::new, |side| side.timeline.header().title.clone());

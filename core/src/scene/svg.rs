@@ -78,13 +78,29 @@ pub fn render_svg(scene: &Scene) -> String {
     out
 }
 
+/// The beginning of a document.
+pub(super) struct Head<'a> {
+    pub(super) width: u32,
+    pub(super) height: u32,
+    pub(super) prefix: &'a str,
+    pub(super) title: &'a str,
+    pub(super) alt: &'a str,
+}
+
+impl Head<'_> {
+    pub(super) fn write(&self, out: &mut String) -> core::fmt::Result {
+        let Self { width, height, prefix, title, alt } = self;
+        write!(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"fs {prefix}\" ")?;
+        write!(out, "width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" ")?;
+        writeln!(out, "role=\"img\" aria-labelledby=\"{prefix}-title {prefix}-desc\">")?;
+        writeln!(out, "<title id=\"{prefix}-title\">{}</title>", escape(title))?;
+        writeln!(out, "<desc id=\"{prefix}-desc\">{}</desc>", escape(alt))
+    }
+}
+
 fn write_svg(out: &mut String, scene: &Scene) -> core::fmt::Result {
-    let Scene { width, height, prefix, .. } = scene;
-    write!(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"fs {prefix}\" ")?;
-    write!(out, "width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" ")?;
-    writeln!(out, "role=\"img\" aria-labelledby=\"{prefix}-title {prefix}-desc\">")?;
-    writeln!(out, "<title id=\"{prefix}-title\">{}</title>", escape(&scene.title))?;
-    writeln!(out, "<desc id=\"{prefix}-desc\">{}</desc>", escape(&scene.alt))?;
+    let Scene { width, height, prefix, title, alt, .. } = scene;
+    Head { width: *width, height: *height, prefix, title, alt }.write(out)?;
     writeln!(out, "<style>\n{}</style>", style(scene.theme, prefix))?;
     writeln!(out, "{}", definitions(prefix))?;
     write_marks(out, &scene.marks, prefix)?;
@@ -104,7 +120,12 @@ pub fn render_inner(width: u32, height: u32, prefix: &str, marks: &[Mark]) -> St
     out
 }
 
-fn write_marks(out: &mut String, marks: &[Mark], prefix: &str) -> core::fmt::Result {
+/// Marks, each on its line.
+pub(super) fn write_marks<'a>(
+    out: &mut String,
+    marks: impl IntoIterator<Item = &'a Mark>,
+    prefix: &str,
+) -> core::fmt::Result {
     for mark in marks {
         let Element { tag, attributes, text } = element(mark, prefix);
         write!(out, "<{tag}")?;

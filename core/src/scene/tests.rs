@@ -1,5 +1,6 @@
 //! Tests of the picture as a whole: goldens, labels that keep apart, ids that stay unique.
 
+use super::canvas::id;
 use super::draw::Id;
 use super::fixture::{BLOCK, BLOCKS, PAGE, overwrites, seed, sides};
 use super::limits::Limits;

@@ -3,6 +3,7 @@
 use super::{Checked, Contents, Entry, MAX_OPS, MAX_TOUCHED, Opened, Reply, Request, Wrong};
 use crate::behaviour::Profile;
 use crate::lesson::{Lesson, MAX_RUNS, Told, parse_lesson};
+use crate::link::Shared;
 use crate::scenario::file::parse_scenario;
 use crate::scenario::filefrag;
 use crate::scenario::form;
@@ -59,6 +60,15 @@ impl Library<'_> {
             Request::Scenario(text) => open(&made(text)?)?.0,
             Request::Check(text) => return Ok(Reply::Checked(Box::new(check(&text)))),
             Request::Settings(text, names) => open_with(&text, &names)?.0,
+            Request::Link(packed) => {
+                let shared = Shared::unpack(&packed).map_err(|error| error.to_string())?;
+                let opened = open_with(&shared.scenario, &shared.moment.runs)?.0;
+                Opened { moment: Some(shared.moment), ..opened }
+            }
+            Request::Pack(text) => {
+                let fragment = Shared::pack(&text).map_err(|error| error.to_string())?;
+                return Ok(Reply::Packed(fragment));
+            }
         };
         Ok(Reply::Opened(Box::new(opened)))
     }
@@ -169,7 +179,7 @@ fn open_with(text: &str, names: &[String]) -> Result<(Opened, Vec<Timeline>), St
     }
     let variants = scenario.variants.into_iter().map(|variant| variant.name).collect();
     let (title, scenario) = (scenario.title, text.to_owned());
-    Ok((Opened { title, scenario, runs, variants, lesson: None }, timelines))
+    Ok((Opened { title, scenario, runs, variants, lesson: None, moment: None }, timelines))
 }
 
 /// The picture of a lesson: the stop where its proof is.
@@ -315,6 +325,20 @@ mod tests {
         let Reply::Opened(usual) = ask(&named(&[])) else { panic!() };
         assert_eq!(usual.runs[0].0, "per folio");
         assert!(refused(&named(&["linux-2.4"])).contains("no variant and no profile `linux-2.4`"));
+    }
+
+    #[test]
+    fn a_link_is_packed_and_opened_and_a_bad_one_is_refused() {
+        let text = format!("engine 0.1.0\nplace 1 0 0\nlanes file\n\n{SCENARIO}");
+        let Reply::Packed(fragment) = ask(&Request::Pack(text)) else { panic!() };
+        let packed = fragment.strip_prefix("1/S/").expect("a scenario").to_owned();
+        let Reply::Opened(opened) = ask(&Request::Link(packed.clone())) else { panic!() };
+        assert_eq!(opened.scenario, SCENARIO);
+        assert_eq!(opened.moment.expect("it has one").place.address.op, 1);
+        assert!(
+            refused(&Request::Link(packed[..40].to_owned())).starts_with("the link is damaged")
+        );
+        assert!(refused(&Request::Pack("x".repeat(2 << 20))).contains("share the scenario"));
     }
 
     #[test]

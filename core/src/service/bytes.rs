@@ -3,6 +3,7 @@
 
 use super::{Contents, Entry, Opened, Reply, Request, form};
 use crate::lesson::{Told, ToldAnswer, ToldStop};
+use crate::link::Moment;
 use crate::scene::view::Lane;
 use crate::trace::packed::{Packed, put, put_option, put_text};
 use crate::units::{Bytes, FileRange, Pos};
@@ -36,6 +37,14 @@ impl Request {
                 put_text(&mut out, text);
                 put_list(&mut out, names, |out, name| put_text(out, name));
             }
+            Self::Link(packed) => {
+                out.push(4);
+                put_text(&mut out, packed);
+            }
+            Self::Pack(text) => {
+                out.push(5);
+                put_text(&mut out, text);
+            }
         }
         out
     }
@@ -49,6 +58,8 @@ impl Request {
             3 => Self::Scenario(from.text()?),
             16 => Self::Check(from.text()?),
             9 => Self::Settings(from.text()?, list(&mut from, text)?),
+            4 => Self::Link(from.text()?),
+            5 => Self::Pack(from.text()?),
             other => return Err(format!("no kind {other} is known")),
         };
         from.end()?;
@@ -75,7 +86,7 @@ impl Reply {
                 });
             }
             Self::Opened(opened) => {
-                let Opened { title, scenario, runs, variants, lesson } = &**opened;
+                let Opened { title, scenario, runs, variants, lesson, moment } = &**opened;
                 out.push(1);
                 put_text(&mut out, title);
                 put_text(&mut out, scenario);
@@ -86,6 +97,12 @@ impl Reply {
                 });
                 put_list(&mut out, variants, |out, name| put_text(out, name));
                 put_option(&mut out, lesson.as_ref(), put_told);
+                let moment = moment.as_ref().map(Moment::to_text);
+                put_option(&mut out, moment.as_deref(), put_text);
+            }
+            Self::Packed(fragment) => {
+                out.push(3);
+                put_text(&mut out, fragment);
             }
             Self::Refused(why) => {
                 out.push(2);
@@ -118,9 +135,13 @@ impl Reply {
                 })?,
                 variants: list(&mut from, text)?,
                 lesson: from.option(told)?,
+                moment: from.option(|from| {
+                    Moment::from_text(&from.text()?).map_err(|error| error.to_string())
+                })?,
             })),
             2 => Self::Refused(from.text()?),
             8 => Self::Checked(Box::new(form::checked(&mut from)?)),
+            3 => Self::Packed(from.text()?),
             other => return Err(format!("no kind {other} is known")),
         };
         from.end()?;
@@ -205,7 +226,7 @@ fn lane(from: &mut Packed<'_>) -> Read<Lane> {
 mod tests {
     use super::*;
 
-    fn replies() -> [Reply; 4] {
+    fn replies() -> [Reply; 5] {
         let text = |text: &str| text.to_owned();
         let stop = ToldStop {
             title: text("a"),
@@ -232,7 +253,9 @@ mod tests {
             runs: vec![(text("r"), vec![0, 255])],
             variants: vec![text("r"), text("s")],
             lesson: Some(told),
+            moment: Moment::from_text("engine e\nplace 1 21 3\nlanes file").ok(),
         };
+        assert!(opened.moment.is_some());
         let entry =
             Entry { number: 1, title: text("e"), point: text("q"), picture: text("<svg/>") };
         let contents = Contents { lessons: vec![entry], examples: vec![(text("n"), text("m"))] };
@@ -244,6 +267,7 @@ mod tests {
             Reply::Opened(Box::new(opened)),
             Reply::Refused(text("no")),
             Reply::Checked(Box::new(checked)),
+            Reply::Packed(text("1/S/a")),
         ]
     }
 
@@ -265,6 +289,8 @@ mod tests {
             Request::Scenario(text()),
             Request::Check(text()),
             Request::Settings(text(), vec![text(), String::new()]),
+            Request::Link(text()),
+            Request::Pack(text()),
         ];
         for request in all {
             assert_eq!(Request::decode(&request.encode()), Ok(request));

@@ -10,6 +10,7 @@ mod form;
 pub use answer::{Library, answer, beforehand};
 
 use crate::lesson::Told;
+use crate::link::Moment;
 pub use crate::scenario::form::{Addable, Checked, Field, Input, Section, Splice, Wrong};
 
 /// Most operations of a scenario that is run for a host that waits.
@@ -33,6 +34,10 @@ pub enum Request {
     /// The text of a scenario file, and settings to run it with: names of its variants, or of
     /// profiles.
     Settings(String, Vec<String>),
+    /// What a fragment holds that names no scenario of the library.
+    Link(String),
+    /// The fragment for the text of a moment and its scenario.
+    Pack(String),
 }
 
 impl Request {
@@ -41,7 +46,12 @@ impl Request {
         match self {
             Self::Contents => Some("contents".to_owned()),
             Self::Lesson(number) => Some(format!("lesson-{number}")),
-            Self::Example(_) | Self::Scenario(_) | Self::Check(_) | Self::Settings(..) => None,
+            Self::Example(_)
+            | Self::Scenario(_)
+            | Self::Check(_)
+            | Self::Settings(..)
+            | Self::Link(_)
+            | Self::Pack(_) => None,
         }
     }
 }
@@ -55,6 +65,8 @@ pub enum Reply {
     Opened(Box<Opened>),
     /// A text as a form, and what is wrong with it.
     Checked(Box<Checked>),
+    /// A fragment.
+    Packed(String),
     /// One sentence that says why not, without a full stop.
     Refused(String),
 }
@@ -94,4 +106,6 @@ pub struct Opened {
     pub variants: Vec<String>,
     /// The lesson that they belong to.
     pub lesson: Option<Told>,
+    /// The moment that a link names.
+    pub moment: Option<Moment>,
 }

@@ -9,8 +9,10 @@ mod edit;
 mod everyone;
 mod find;
 mod lesson;
+mod offline;
 mod open;
 mod page;
+mod share;
 mod stage;
 mod why;
 

@@ -76,7 +76,7 @@ impl Page {
     /// Opens the page and waits until it says `text`; answers how long that took.
     pub(crate) async fn open(&self, text: &str) -> Duration {
         let start = Instant::now();
-        self.client.goto(&self.address).await.expect("the page opens");
+        self.open_with("").await;
         self.wait_for(text).await;
         start.elapsed()
     }
@@ -86,6 +86,10 @@ impl Page {
         let address = address.expect("an address");
         self.client.goto(address.as_str()).await.expect("the page opens");
         self.wait_for(text).await;
+    }
+    /// Opens the page with something behind its address.
+    pub(crate) async fn open_with(&self, fragment: &str) {
+        self.client.goto(&format!("{}{fragment}", self.address)).await.expect("the page opens");
     }
     /// Waits until the page says `text`.
     pub(crate) async fn wait_for(&self, text: &str) {
@@ -149,6 +153,25 @@ impl Page {
     pub(crate) async fn ask(&self, expression: &str) -> Value {
         let script = format!("return {expression}");
         self.client.execute(&script, Vec::new()).await.expect("the expression has a value")
+    }
+    /// What a promise comes to.
+    pub(crate) async fn ask_later(&self, promise: &str) -> Value {
+        let script = format!(
+            "const done = arguments[arguments.length - 1]; ({promise}).then(done, (error) => done(`${{error}}`))"
+        );
+        self.client.execute_async(&script, Vec::new()).await.expect("the promise ends")
+    }
+    /// The bytes of a file that the browser saves, once it is there.
+    pub(crate) async fn file(&self, path: &Path) -> Vec<u8> {
+        let start = Instant::now();
+        loop {
+            // The browser gives it its name when it is complete.
+            if let Ok(bytes) = std::fs::read(path) {
+                return bytes;
+            }
+            assert!(start.elapsed() < PATIENCE, "{} is not saved", path.display());
+            tokio::time::sleep(POLL).await;
+        }
     }
     /// Warnings and errors on the console since the last time.
     pub(crate) async fn complaints(&self) -> Vec<String> {

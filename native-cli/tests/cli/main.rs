@@ -7,4 +7,5 @@ mod fuzz;
 mod races;
 mod refusals;
 mod runs;
+mod share;
 mod world;

@@ -7,6 +7,7 @@ mod axe;
 mod browser;
 mod demo;
 mod folders;
+mod offline;
 mod program;
 mod test;
 mod tidy;

@@ -6,6 +6,7 @@
 //! again for nothing.
 
 use crate::folders::target;
+use crate::offline;
 use crate::program::{program, run};
 use crate::tools::{ensure_target, ensure_wasm_bindgen, ensure_wasm_pack};
 use anyhow::{Context, Result, ensure};
@@ -50,6 +51,7 @@ pub(crate) fn build() -> Result<Size> {
     collect(&pkg, Path::new("pkg"), &mut files)?;
     let replies = beforehand(LIBRARY).map_err(anyhow::Error::msg)?;
     files.extend(replies.into_iter().map(|(name, reply)| (Path::new("replies").join(name), reply)));
+    offline::write(&mut files)?;
     let size = pack(&mut files)?;
     mirror(&files, Path::new(DIST))?;
     println!(

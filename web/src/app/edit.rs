@@ -3,8 +3,7 @@
 use super::{App, Msg};
 use crate::edit::{self, Edit, Wish};
 use crate::state::State;
-use folioscope_core::service::Request;
-use yew::Context;
+use yew::{Component as _, Context};
 
 impl App {
     /// The editor changes, and what it wishes is done.
@@ -43,8 +42,7 @@ impl App {
                     }
                 }
                 Wish::Sandbox => {
-                    let name = edit::SANDBOX.to_owned();
-                    super::ask(ctx, Request::Example(name), "Sandbox".to_owned());
+                    self.update(ctx, Msg::Example(edit::SANDBOX.to_owned()));
                 }
             }
         }

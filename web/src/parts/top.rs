@@ -48,6 +48,7 @@ pub(crate) fn top(
                     onclick={on(link, || Edit::Toggle)}>{ "Sandbox" }</button>
                 <button id="nav-open" class="nav" title={title}
                     onclick={on(link, || Msg::Pick)}>{ "Open\u{2026}" }</button>
+                { super::share_button(link) }
                 <input id="file" class="vh" type="file" tabindex="-1" aria-hidden="true"
                     accept=".trace,.fst,.toml,.txt,application/octet-stream" ref={picker} onchange={picked} />
             </nav>
