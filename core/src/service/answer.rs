@@ -6,6 +6,7 @@ use crate::lesson::{Lesson, MAX_RUNS, Told, parse_lesson};
 use crate::link::Shared;
 use crate::scenario::file::parse_scenario;
 use crate::scenario::filefrag;
+use crate::scenario::fio::{self, FioError, FioFile};
 use crate::scenario::form;
 use crate::scenario::run::run;
 use crate::scenario::{Scenario, Variant};
@@ -123,8 +124,17 @@ fn read_scenario(text: &str) -> Result<Scenario, String> {
         .map_err(|error| format!("line {}, column {}: {}", error.line, error.column, error.message))
 }
 
-/// The scenario that a text is, or that is made of it: a listing of a file's extents becomes one.
+/// The scenario that a text is, or that is made of it: a listing of a file's extents becomes one,
+/// and a job of fio.
 fn made(text: String) -> Result<String, String> {
+    if fio::is_job(&text) {
+        let job = FioFile::parse("job", text.as_bytes()).map_err(
+            |FioError { place, what, .. }| {
+                format!("line {}, column {}: {what}", place.line, place.column)
+            },
+        )?;
+        return job.scenario();
+    }
     if !filefrag::is_listing(&text) {
         return Ok(text);
     }
