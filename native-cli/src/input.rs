@@ -3,6 +3,7 @@
 
 use crate::error::{Failure, Outcome};
 use folioscope_core::scenario::file::parse_scenario;
+use folioscope_core::scenario::filefrag;
 use folioscope_core::scenario::fio::FioFile;
 use folioscope_core::scenario::{MAX_TEXT, Scenario};
 use folioscope_core::trace::header::Header;
@@ -37,7 +38,7 @@ pub(crate) fn compared(path: &Path) -> Outcome<Option<Box<Scenario>>> {
 }
 
 /// Reads a file and finds out what it is: a trace by its first bytes, a scenario by its name, which
-/// ends in `.toml`, and anything else is a job of fio.
+/// ends in `.toml`, a listing of `filefrag -v` by its words, and anything else is a job of fio.
 pub(crate) fn read(path: &Path) -> Outcome<Input> {
     let fail = |error: std::io::Error| Failure::file("read", path, &error);
     let name = path.display().to_string();
@@ -58,6 +59,11 @@ pub(crate) fn read(path: &Path) -> Outcome<Input> {
     }
     if path.extension().is_some_and(|ending| ending == "toml") {
         return scenario(&name, &bytes);
+    }
+    if let Some(text) = std::str::from_utf8(&bytes).ok().filter(|text| filefrag::is_listing(text)) {
+        let made = filefrag::scenario_of(&name, text);
+        let made = made.map_err(|error| placed(&error, &bytes, error.line, error.column))?;
+        return scenario(&name, made.as_bytes());
     }
     let job = FioFile::parse(&name, &bytes).map_err(|error| {
         let (line, column) = (error.place.line as usize, error.place.column as usize);

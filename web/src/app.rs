@@ -1,12 +1,13 @@
 //! The root component: the state of the page and what may happen to it.
 
 pub(crate) mod compare;
+mod edit;
 
 use crate::browser::{
     Colours, Width, listen_drops, listen_keys, listen_links, listen_wheel, read, reduced_motion,
 };
 use crate::chart;
-use crate::edit::{self, Edit, Editor, Wish};
+use crate::edit::{Edit, Editor};
 use crate::engine::Engine;
 use crate::find::{self, Halt};
 use crate::hand;
@@ -467,47 +468,6 @@ impl App {
                 }
             }
             Err(why) => self.refused(ctx, &name, &why),
-        }
-    }
-    /// The editor changes, and what it wishes is done.
-    fn edit(&mut self, ctx: &Context<Self>, edit: Edit) {
-        let was = self.editor.open;
-        let wishes = self.editor.update(edit, self.state.as_ref());
-        if self.editor.open && !was {
-            self.pause();
-            self.gallery = false;
-            self.state = self.state.take().map(State::sandbox);
-        }
-        for wish in wishes {
-            match wish {
-                Wish::Ask(question, request) => {
-                    let back = ctx
-                        .link()
-                        .callback(move |reply| Msg::Edit(Edit::Replied(question, Box::new(reply))));
-                    ctx.props().engine.ask(request, back);
-                }
-                Wish::Show(session, target) => {
-                    let at = edit::moment(&session, target);
-                    self.replace(*session);
-                    if let Some(state) = &mut self.state {
-                        state.session.go(at);
-                    }
-                }
-                Wish::Say(words) => {
-                    if let Some(state) = &mut self.state {
-                        state.said = words;
-                    }
-                }
-                Wish::Go(op) => {
-                    if let Some(state) = &mut self.state {
-                        let target = edit::Target::End(op as u32);
-                        state.step_to(edit::moment(&state.session, target));
-                    }
-                }
-                Wish::Sandbox => {
-                    self.update(ctx, Msg::Example(edit::SANDBOX.to_owned()));
-                }
-            }
         }
     }
     /// What was asked for is not to be had; without anything on the stage the first lesson is.

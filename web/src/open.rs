@@ -18,6 +18,11 @@ pub const MAX_BYTES: u64 = 64 << 20;
 const MAX_POS: u64 = 1 << 34;
 /// Memory that the states of a replay may take.
 const MAX_STATE: u64 = 512 << 20;
+/// What every listing of filefrag says.
+const LISTED: &str = "File size of ";
+/// What can be opened beside a trace.
+const OTHERS: &str = "no scenario (.toml), no job of fio and no \
+                      listing of `filefrag -v`: those are what can be opened";
 /// Folios that a trace may number.
 const MAX_FOLIOS: usize = 1 << 22;
 /// What a file holds.
@@ -84,9 +89,17 @@ fn read(name: &str, bytes: &[u8]) -> Result<Found, String> {
     }
     let scenario = name.len() > 5
         && name[name.floor_char_boundary(name.len() - 5)..].eq_ignore_ascii_case(".toml");
-    if scenario && !bytes.starts_with(wire::MAGIC) {
-        let text = std::str::from_utf8(bytes).map_err(|_| "the scenario is not text".to_owned())?;
-        return Ok(Found::Scenario(text.to_owned()));
+    if !bytes.starts_with(wire::MAGIC) {
+        // A job of fio, or a listing of filefrag, becomes a scenario where the engine is.
+        let text = std::str::from_utf8(bytes).ok();
+        let listing = |text: &&str| text.starts_with("File") && text.contains(LISTED);
+        let job = |text: &&str| text.trim_start().starts_with(['[', '#', ';']);
+        let other = text.filter(|text| listing(text) || job(text));
+        return match (text.filter(|_| scenario).or(other), scenario) {
+            (Some(text), _) => Ok(Found::Scenario(text.to_owned())),
+            (None, true) => Err("the scenario is not text".to_owned()),
+            (None, false) => Err(format!("this is not a folioscope trace, {OTHERS}")),
+        };
     }
     let (header, recording) = wire::decode(bytes).map_err(|error| error.to_string())?;
     if recording.is_empty() {

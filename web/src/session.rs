@@ -102,6 +102,10 @@ impl Run {
     pub fn op_kind(&self) -> Option<OpKind> {
         self.op().0.checked_sub(1).and_then(|at| self.ops[at].kind)
     }
+    /// How many operations have started.
+    pub fn started(&self) -> usize {
+        self.op().0
+    }
     /// What a link says of it.
     pub fn seen(&self) -> &Seen {
         self.seen.get_or_init(|| Seen::of(self.timeline.recording()))

@@ -8,6 +8,7 @@ pub mod explore;
 pub mod fault;
 pub(crate) mod fields;
 pub mod file;
+pub mod filefrag;
 pub mod fio;
 pub mod fit;
 pub mod form;

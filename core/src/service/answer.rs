@@ -5,6 +5,8 @@ use crate::behaviour::Profile;
 use crate::lesson::{Lesson, MAX_RUNS, Told, parse_lesson};
 use crate::link::Shared;
 use crate::scenario::file::parse_scenario;
+use crate::scenario::filefrag;
+use crate::scenario::fio::{self, FioError, FioFile};
 use crate::scenario::form;
 use crate::scenario::run::run;
 use crate::scenario::{Scenario, Variant};
@@ -56,7 +58,7 @@ impl Library<'_> {
             Request::Contents => return self.contents().map(Reply::Contents),
             Request::Lesson(number) => self.lesson(number)?,
             Request::Example(name) => open(self.scenario(&name)?)?.0,
-            Request::Scenario(text) => open(&text)?.0,
+            Request::Scenario(text) => open(&made(text)?)?.0,
             Request::Check(text) => return Ok(Reply::Checked(Box::new(check(&text)))),
             Request::Settings(text, names) => open_with(&text, &names)?.0,
             Request::Link(packed) => {
@@ -119,6 +121,24 @@ fn read_lesson(name: &str, text: &str) -> Result<Lesson, String> {
 
 fn read_scenario(text: &str) -> Result<Scenario, String> {
     parse_scenario("scenario", text)
+        .map_err(|error| format!("line {}, column {}: {}", error.line, error.column, error.message))
+}
+
+/// The scenario that a text is, or that is made of it: a listing of a file's extents becomes one,
+/// and a job of fio.
+fn made(text: String) -> Result<String, String> {
+    if fio::is_job(&text) {
+        let job = FioFile::parse("job", text.as_bytes()).map_err(
+            |FioError { place, what, .. }| {
+                format!("line {}, column {}: {what}", place.line, place.column)
+            },
+        )?;
+        return job.scenario();
+    }
+    if !filefrag::is_listing(&text) {
+        return Ok(text);
+    }
+    filefrag::scenario_of("listing", &text)
         .map_err(|error| format!("line {}, column {}: {}", error.line, error.column, error.message))
 }
 
@@ -273,6 +293,19 @@ mod tests {
             assert_eq!(Some(name), request.file_name().as_ref());
             assert_eq!(reply, &answer(LIBRARY, &request.encode()));
         }
+    }
+
+    #[test]
+    fn a_listing_of_extents_is_opened_as_the_scenario_that_it_makes() {
+        let listing = include_str!("../../tests/data/filefrag-ext4.txt");
+        let Reply::Opened(opened) = ask(&Request::Scenario(listing.to_owned())) else { panic!() };
+        assert_eq!(opened.title, "The mapping of frag.bin");
+        assert!(opened.scenario.contains("[[file.extent]]"), "the editor gets what was run");
+        let why = refused(&Request::Scenario(listing.replace("unwritten", "inline")));
+        assert!(
+            why.starts_with("line 7, column ") && why.contains("lives with the inode"),
+            "{why}"
+        );
     }
 
     #[test]

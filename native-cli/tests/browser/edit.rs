@@ -168,6 +168,43 @@ fn operations_are_chips_that_move_and_go() {
         fine(page).await;
         page.click("#undo").await;
         page.until("document.querySelectorAll('[data-op]').length === 4").await;
+        fine(page).await;
+        // A block of the picture is pointed at and written, behind the operation that is shown.
+        page.click("[data-op='1']").await;
+        page.ask("document.getElementById('stage').focus()").await;
+        page.keys_to("#stage", "\u{e015}\u{e015}").await;
+        page.until("document.getElementById('add-op').innerText.includes('at ')").await;
+        page.click("#add-op").await;
+        page.until("document.querySelectorAll('[data-op]').length === 5").await;
+        page.until("document.getElementById('place').textContent.startsWith('op 3 of 5, pwrite')")
+            .await;
+        assert_eq!(page.complaints().await, Vec::<String>::new());
+    });
+}
+
+#[test]
+#[ignore = "needs Chromium: run `cargo xtask test`"]
+fn a_listing_of_filefrag_and_a_job_of_fio_are_opened() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("extents.txt");
+    let listing = include_str!("../../../core/tests/data/filefrag-ext4.txt");
+    std::fs::write(&path, listing).expect("it can be written");
+    let job = folder.path().join("few.fio");
+    std::fs::write(&job, "[few]\nrw=randwrite\nbs=4k\nsize=64k\nfsync=4\n")
+        .expect("it can be written");
+    let picture = folder.path().join("holiday.jpg");
+    std::fs::write(&picture, b"\xff\xd8\xff\xe0").expect("it can be written");
+    visit(async |page: &Page| {
+        page.open(READY).await;
+        page.pick(&path).await;
+        page.wait_for("The mapping of frag.bin").await;
+        page.click("#nav-sandbox").await;
+        fine(page).await;
+        assert!(text(page).await.contains("sector = 324067872"));
+        page.pick(&job).await;
+        page.wait_for("few: randwrite by 4 KiB").await;
+        page.pick(&picture).await;
+        page.wait_for("holiday.jpg: this is not a folioscope trace, no scenario (.toml)").await;
         assert_eq!(page.complaints().await, Vec::<String>::new());
     });
 }

@@ -3,8 +3,10 @@
 use super::form::form;
 use super::{Link, on};
 use crate::app::Msg;
+use crate::edit::size::written;
 use crate::edit::{Change, Edit, Editor, Keep, from_utf16, place, utf16};
 use crate::state::State;
+use folioscope_core::scene::spots::Thing;
 use folioscope_core::service::{Checked, Section, Wrong};
 use web_sys::{HtmlInputElement, HtmlSelectElement, HtmlTextAreaElement};
 use yew::{
@@ -28,11 +30,12 @@ pub(crate) fn edit(link: &Link, editor: &Editor, state: Option<&State>, text: &N
         Some(Msg::Edit(edit))
     });
     let current = state.and_then(current_op);
+    let here = state.and_then(under_cursor);
     html! {
         <section id="edit" class="edit" aria-label="Editor" onkeydown={keys}>
             { head(link, editor) }
             if let Some((checked, fresh)) = editor.form() {
-                { chips(link, editor, checked, current) }
+                { chips(link, editor, checked, (current, here)) }
                 { form(link, editor, checked, fresh) }
             }
             { sheet(link, editor, text) }
@@ -45,6 +48,25 @@ pub(crate) fn edit(link: &Link, editor: &Editor, state: Option<&State>, text: &N
 fn current_op(state: &State) -> Option<usize> {
     let step = state.session.steps().into_iter().flatten().next_back()?;
     step.op.map(|op| op.get() as usize)
+}
+
+/// The block of the first file that the cursor of the picture is on, and the operations that have
+/// started: first byte, length, number.
+fn under_cursor(state: &State) -> Option<(u64, u64, usize)> {
+    let key = state.looking.cursor.filter(|_| state.file == 0)?;
+    let at = match key.thing {
+        Thing::Folio(at) | Thing::Blocks(at) | Thing::Extent(at) | Thing::Hole(at) => at,
+        Thing::Op
+        | Thing::End(_)
+        | Thing::NewCopy(_)
+        | Thing::Bio(_)
+        | Thing::Request(_)
+        | Thing::Chunk { .. }
+        | Thing::Left(_) => return None,
+    };
+    let run = state.session.runs().last()?;
+    let block = run.timeline().header().geometry.block_size().get();
+    Some((at / block * block, block, run.started()))
 }
 
 fn head(link: &Link, editor: &Editor) -> Html {
@@ -97,7 +119,12 @@ fn head(link: &Link, editor: &Editor) -> Html {
 }
 
 /// The tables of the file: operations in their order, and the others.
-fn chips(link: &Link, editor: &Editor, checked: &Checked, current: Option<usize>) -> Html {
+fn chips(
+    link: &Link,
+    editor: &Editor,
+    checked: &Checked,
+    (current, under): (Option<usize>, Option<(u64, u64, usize)>),
+) -> Html {
     let sections = || checked.sections.iter().enumerate();
     let others = sections().filter(|(_, section)| section.table != "op");
     let ops: Vec<usize> =
@@ -165,8 +192,14 @@ fn chips(link: &Link, editor: &Editor, checked: &Checked, current: Option<usize>
             <ol class="ops" aria-label="Operations">
                 { for ops.iter().enumerate().map(op) }
                 <li class="op">
-                    <button id="add-op" class="chip add" onclick={on(link, write_op)}>
-                        { "+ write" }
+                    <button id="add-op" class="chip add"
+                        title="Point at a block of the picture to write that one"
+                        onclick={on(link, move || write_op(under))}>
+                        if let Some((at, ..)) = under {
+                            { format!("+ write at {}", written(at)) }
+                        } else {
+                            { "+ write" }
+                        }
                     </button>
                     <button id="add-sync" class="chip add" onclick={on(link, sync_op)}>
                         { "+ fsync" }
@@ -181,10 +214,13 @@ fn chips(link: &Link, editor: &Editor, checked: &Checked, current: Option<usize>
     }
 }
 
-fn write_op() -> Edit {
-    let keys =
-        vec![("do", "\"pwrite\"".to_owned()), ("at", "0".to_owned()), ("len", "\"4k\"".to_owned())];
-    Edit::Change(Change::Op(None, keys))
+/// A write of the block under the cursor, behind the operation that has started last; else one at
+/// the end.
+fn write_op(under: Option<(u64, u64, usize)>) -> Edit {
+    let (at, len, after) = under.map_or((0, 4096, None), |(at, len, op)| (at, len, Some(op)));
+    let size = |bytes: u64| format!("\"{}\"", written(bytes));
+    let keys = vec![("do", "\"pwrite\"".to_owned()), ("at", size(at)), ("len", size(len))];
+    Edit::Change(Change::Op(after, keys))
 }
 
 fn sync_op() -> Edit {

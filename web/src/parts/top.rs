@@ -29,7 +29,7 @@ pub(crate) fn top(
         Some(Msg::Colours(Colours::of_word(&select?.value())))
     });
     let title = format!(
-        "Open a trace that folioscope wrote, or a scenario, of up to {} MiB",
+        "Open a trace that folioscope wrote, a scenario, a job of fio or a listing of filefrag -v, of up to {} MiB",
         MAX_BYTES >> 20
     );
     html! {
@@ -50,7 +50,7 @@ pub(crate) fn top(
                     onclick={on(link, || Msg::Pick)}>{ "Open\u{2026}" }</button>
                 { super::share_button(link) }
                 <input id="file" class="vh" type="file" tabindex="-1" aria-hidden="true"
-                    accept=".trace,.fst,.toml,application/octet-stream" ref={picker} onchange={picked} />
+                    accept=".trace,.fst,.toml,.txt,.fio,.job,application/octet-stream" ref={picker} onchange={picked} />
             </nav>
             <label class="colours">
                 <span class="vh">{ "Colours" }</span>

@@ -9,12 +9,14 @@
 mod draft;
 mod order;
 mod parse;
+mod scenario;
 mod value;
 
 #[cfg(test)]
 mod tests;
 
 pub use order::{BlockOrder, JobOps};
+pub use scenario::is_job;
 
 use crate::units::{Blocks, Bytes, Nanos, Pos};
 use core::fmt;
