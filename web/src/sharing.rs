@@ -156,7 +156,7 @@ impl Sharing {
                 let theme = match theme {
                     Theme::Auto if dark() => Theme::Dark,
                     Theme::Auto => Theme::Light,
-                    chosen => chosen,
+                    chosen @ (Theme::Light | Theme::Dark) => chosen,
                 };
                 let svg = export::svg(state, Paper { theme, ..paper });
                 let name = export::file_name(state, &step, "png");

@@ -20,7 +20,7 @@ fn opened(fragment: &str) -> Result<(State, Option<String>), String> {
     let mut opened = match ask(&request) {
         Reply::Opened(opened) => *opened,
         Reply::Refused(why) => return Err(why),
-        other => panic!("{other:?}"),
+        other @ (Reply::Contents(_) | Reply::Checked(_) | Reply::Packed(_)) => panic!("{other:?}"),
     };
     target.moment = target.moment.or_else(|| opened.moment.take().map(Box::new));
     let (session, lesson) = open::opened(opened)?;
@@ -28,10 +28,8 @@ fn opened(fragment: &str) -> Result<(State, Option<String>), String> {
         Some(lesson) => State::lesson(session, lesson),
         None => State::file("a link".to_owned(), session),
     };
-    state.source = match request {
-        Request::Example(name) => Source::Example(name),
-        _ => Source::Own,
-    };
+    state.source =
+        if let Request::Example(name) = request { Source::Example(name) } else { Source::Own };
     let said = arrive(&mut state, target);
     Ok((state, said))
 }
@@ -40,10 +38,10 @@ fn opened(fragment: &str) -> Result<(State, Option<String>), String> {
 fn fragment(state: &State) -> String {
     match link(state) {
         Made::Fragment(fragment) => fragment,
-        Made::Pack(text) => match ask(&Request::Pack(text)) {
-            Reply::Packed(fragment) => fragment,
-            other => panic!("{other:?}"),
-        },
+        Made::Pack(text) => {
+            let Reply::Packed(fragment) = ask(&Request::Pack(text)) else { panic!("not packed") };
+            fragment
+        }
         Made::Nothing(why) => panic!("{why}"),
     }
 }
