@@ -1,43 +1,37 @@
 //! The root component: the state of the page and what may happen to it.
 
+mod arrive;
 pub(crate) mod compare;
 mod edit;
+mod time;
 
-use crate::browser::{
-    Colours, Width, listen_drops, listen_keys, listen_links, listen_wheel, read, reduced_motion,
-};
+pub(crate) use arrive::Asked;
+pub(crate) use arrive::{PACKED, ask};
+use time::Motion;
+
+use crate::browser::{Colours, Width, listen_drops, listen_keys, listen_links, listen_wheel};
 use crate::chart;
 use crate::edit::{Edit, Editor};
 use crate::engine::Engine;
-use crate::find::{self, Halt};
-use crate::hand;
+use crate::find;
 use crate::keys::{Action, Focus, action};
-use crate::lesson::{self, Answer};
+use crate::lesson::Answer;
 use crate::looking::Glance;
-use crate::open::{self, Found};
 use crate::parts::{self, Link, Strip};
 use crate::patch::Painter;
 use crate::session::shorten;
-use crate::share::{self, Target};
-use crate::sharing::{ShareMsg, Sharing, sentence};
+use crate::sharing::{ShareMsg, Sharing};
 use crate::stage::{Look, Picture, draw, shared_patterns};
-use crate::state::{Form, Source, State};
+use crate::state::{Form, State};
 use crate::strip;
 use folioscope_core::service::{Contents, Reply, Request};
 use folioscope_core::trace::step::Grain;
-use folioscope_core::units::FileId;
 use gloo_events::EventListener;
-use gloo_timers::callback::{Interval, Timeout};
+use gloo_timers::callback::Timeout;
 use std::cell::Cell;
 use std::rc::Rc;
 use web_sys::{Element, File, HtmlDialogElement};
 use yew::{AttrValue, Component, Context, Html, NodeRef, Properties, html};
-
-/// Milliseconds between two steps on the way to the proof of an answer.
-const TRAVEL: u32 = 180;
-/// Milliseconds without a change until the address of the page follows: browsers take about seven
-/// changes a second.
-const SETTLED: u32 = 300;
 
 /// What may happen.
 pub enum Msg {
@@ -115,25 +109,6 @@ impl From<ShareMsg> for Msg {
     }
 }
 
-/// What the engine was asked for.
-#[derive(Clone, Default)]
-pub struct Asked {
-    /// What the viewer calls it.
-    name: String,
-    /// It is one of the examples.
-    example: bool,
-    /// Where a link leads.
-    target: Target,
-    /// Why it was asked instead of something else.
-    sorry: Option<String>,
-}
-
-impl From<String> for Asked {
-    fn from(name: String) -> Self {
-        Self { name, ..Self::default() }
-    }
-}
-
 /// What the page needs.
 #[derive(Clone, PartialEq, Properties)]
 pub struct Props {
@@ -141,15 +116,6 @@ pub struct Props {
     pub engine: Engine,
     /// Whether the address of the page says what it shows.
     pub address: bool,
-}
-
-/// What moves by itself.
-enum Motion {
-    None,
-    /// Until paused, or the end.
-    Play(#[allow(dead_code, reason = "it beats for as long as it is kept")] Interval),
-    /// To the proof of an answer.
-    Travel(#[allow(dead_code, reason = "it beats for as long as it is kept")] Interval, usize),
 }
 
 /// The elements whose widths count.
@@ -438,126 +404,6 @@ impl App {
         parts::transport(link, state, matches!(self.motion, Motion::Play(_)), &strip)
     }
 
-    fn replied(&mut self, ctx: &Context<Self>, asked: Asked, reply: Reply) {
-        let Asked { name, example, mut target, sorry } = asked;
-        let mut opened = match reply {
-            Reply::Contents(contents) => {
-                self.contents = contents;
-                return;
-            }
-            Reply::Checked(_) => return,
-            Reply::Packed(fragment) => {
-                return ctx.link().send_message(ShareMsg::Made(Ok(fragment)));
-            }
-            Reply::Refused(why) => return self.refused(ctx, &name, &why),
-            Reply::Opened(opened) => *opened,
-        };
-        let linked = opened.moment.take();
-        let source = match (example, &linked) {
-            (true, _) => Source::Example(name.clone()),
-            (false, Some(_)) => Source::Linked,
-            (false, None) => Source::Own,
-        };
-        target.moment = target.moment.or(linked.map(Box::new));
-        match open::opened(opened) {
-            Ok((session, lesson)) => {
-                let mut state = match lesson {
-                    Some(lesson) => State::lesson(session, lesson),
-                    None => State::file(name, session),
-                };
-                state.source = source;
-                let said = share::arrive(&mut state, target);
-                self.show(state);
-                self.alert = sorry.or(said);
-                if self.editor.opened() {
-                    self.edit(ctx, Edit::Toggle);
-                }
-            }
-            Err(why) => self.refused(ctx, &name, &why),
-        }
-    }
-    /// What was asked for is not to be had; without anything on the stage the first lesson is.
-    fn refused(&mut self, ctx: &Context<Self>, name: &str, why: &str) {
-        let words = open::refused(name, why);
-        if self.state.is_some() {
-            if name == PACKED {
-                ctx.link().send_message(ShareMsg::Made(Err(sentence(why))));
-            } else {
-                self.alert = Some(words);
-            }
-        } else if name != FIRST {
-            let sorry = Some(words);
-            ask(
-                ctx,
-                Request::Lesson(lesson::FIRST),
-                Asked { sorry, ..Asked::from(FIRST.to_owned()) },
-            );
-        } else {
-            self.alert = Some(words);
-        }
-    }
-    /// Opens what the address of the page says; the first lesson if it says nothing.
-    fn arrive(&mut self, ctx: &Context<Self>, first: bool) {
-        let fragment = if ctx.props().address { hand::fragment() } else { String::new() };
-        if !first && fragment == self.address.0 {
-            return;
-        }
-        self.address = (fragment, None);
-        if self.address.0.is_empty() {
-            return ask(ctx, Request::Lesson(lesson::FIRST), FIRST.to_owned());
-        }
-        match share::wanted(&self.address.0) {
-            Ok((request, target)) => {
-                let (name, example) = if let Request::Example(name) = &request {
-                    (name.clone(), true)
-                } else {
-                    ("The link".to_owned(), false)
-                };
-                ask(ctx, request, Asked { name, example, target, sorry: None });
-            }
-            Err(error) => self.refused(ctx, "The link", &error.to_string()),
-        }
-    }
-    /// The address follows when nothing changes any more.
-    fn wait(&mut self, ctx: &Context<Self>) {
-        if ctx.props().address {
-            let link = ctx.link().clone();
-            self.address.1 = Some(Timeout::new(SETTLED, move || link.send_message(Msg::Settled)));
-        }
-    }
-    /// The address says what is on the stage, where a short one can.
-    fn follow(&mut self) {
-        let Some(state) = self.state.as_ref().filter(|_| matches!(self.motion, Motion::None))
-        else {
-            return;
-        };
-        if let Some((fragment, fresh)) = share::next_address(state, &self.address.0) {
-            hand::go(&fragment, fresh);
-            self.address.0 = fragment;
-        }
-    }
-    /// Reads a file, unless it is too large to be read at all.
-    fn open(&mut self, ctx: &Context<Self>, file: File) -> bool {
-        let name = file.name();
-        if file.size() > open::MAX_BYTES as f64 {
-            self.alert = Some(open::too_large(&name, file.size()));
-            return true;
-        }
-        ctx.link().send_future(async move { Msg::Read(name, read(file).await) });
-        false
-    }
-    fn read(&mut self, ctx: &Context<Self>, name: String, bytes: Result<Vec<u8>, String>) {
-        let bytes = bytes.map_err(|error| format!("{name}: the browser cannot read it: {error}."));
-        match bytes.and_then(|bytes| open::open(&name, &bytes)) {
-            Ok(Found::Trace(session)) => {
-                self.show(State::file(name, *session));
-                self.editor.opened();
-                self.wait(ctx);
-            }
-            Ok(Found::Scenario(text)) => ask(ctx, Request::Scenario(text), name),
-            Err(words) => self.alert = Some(words),
-        }
-    }
     /// Another session takes the stage.
     fn show(&mut self, state: State) {
         self.motion = Motion::None;
@@ -613,156 +459,4 @@ impl App {
             let _ = dialog.show_modal();
         }
     }
-
-    /// What a viewer does with the runs that are shown.
-    fn act(&mut self, ctx: &Context<Self>, state: &mut State, act: Act) {
-        self.moves =
-            matches!(act, Act::Step(_) | Act::Op(_)) || matches!(act, Act::Beat) && state.is_slow();
-        match act {
-            Act::Key(action) => self.key(ctx, state, action),
-            Act::Go(at) => state.step_to(at),
-            Act::Scrub(at) => state.go(at),
-            Act::Settle => state.said = state.session.narration(),
-            Act::Step(forward) => step(state, state.grain, forward),
-            Act::Op(forward) => step(state, Grain::Op, forward),
-            Act::Play => self.play(ctx, state),
-            Act::Beat => self.beat(state),
-            Act::Answer(answer) => self.answer(ctx, state, answer),
-            Act::Stop(number) => state.go_to_stop(number),
-            Act::Lanes => state.toggle_lanes(),
-            Act::Why => state.why = !state.why,
-            Act::Zoom => state.whole = !state.whole,
-            Act::Form(form) => state.form = form,
-            Act::File(file) => state.file = file,
-            Act::Look(glance) => {
-                let spans = state.session.spans(FileId::new(state.file), state.compare.only);
-                let Picture { scene, spots, .. } = &self.picture;
-                state.looking.glance(glance, (scene, spots), &spans);
-                state.whole |= glance == Glance::Fit;
-            }
-            Act::Grain(grain) => state.grain = grain,
-            Act::Speed(speed) => {
-                state.speed = speed.min(crate::state::SPEEDS.len() - 1);
-                if matches!(self.motion, Motion::Play(_)) {
-                    self.motion = playing(ctx, state);
-                }
-            }
-        }
-    }
-    /// Whatever a viewer does completes a travel at once, and most of it ends play.
-    fn interrupt(&mut self, state: &mut State, act: &Act) {
-        let goes_on = matches!(
-            act,
-            Act::Beat
-                | Act::Play
-                | Act::Key(_)
-                | Act::Speed(_)
-                | Act::Grain(_)
-                | Act::Form(_)
-                | Act::Why
-                | Act::Lanes
-                | Act::Zoom
-                | Act::Look(_)
-        );
-        if let Motion::Travel(_, target) = self.motion
-            && !matches!(act, Act::Beat)
-        {
-            state.session.go(target);
-            self.motion = Motion::None;
-        } else if !goes_on {
-            self.motion = Motion::None;
-        }
-    }
-    fn key(&mut self, ctx: &Context<Self>, state: &mut State, action: Action) {
-        let act = match action {
-            Action::Play => Act::Play,
-            Action::Step(forward) => Act::Step(forward),
-            Action::Op(forward) => Act::Op(forward),
-            Action::Start => Act::Go(0),
-            Action::End => Act::Go(usize::MAX),
-            Action::Percent(percent) => Act::Go(state.session.percent(percent)),
-            Action::Help | Action::Find(_) | Action::Compare(_) => return,
-            Action::Difference => match state.session.next_difference() {
-                Some(at) => Act::Go(at),
-                None => return,
-            },
-        };
-        self.interrupt(state, &act);
-        self.act(ctx, state, act);
-    }
-    fn play(&mut self, ctx: &Context<Self>, state: &mut State) {
-        if matches!(self.motion, Motion::Play(_)) {
-            self.motion = Motion::None;
-            state.said = state.session.narration();
-            return;
-        }
-        if state.session.at() == state.session.way().last() {
-            state.go(0);
-        }
-        self.motion = playing(ctx, state);
-    }
-    /// Ends play, where it is.
-    fn pause(&mut self) {
-        self.motion = Motion::None;
-    }
-    fn beat(&mut self, state: &mut State) {
-        match self.motion {
-            Motion::None => {}
-            Motion::Play(_) => {
-                let next = state.next_beat();
-                match state.find.halt(state.session.at(), next) {
-                    Halt::No => state.go(next),
-                    Halt::Unknown => {}
-                    Halt::At(at, what) => {
-                        self.motion = Motion::None;
-                        state.go(at);
-                        state.said = format!("Stopped at {what}: {}", state.session.place());
-                    }
-                }
-                if state.session.at() == state.session.way().last() {
-                    self.motion = Motion::None;
-                    state.said = state.session.narration();
-                }
-            }
-            Motion::Travel(_, target) => {
-                let next = state.session.neighbour(Grain::Function, true).min(target);
-                state.session.go(next);
-                if next == target {
-                    self.motion = Motion::None;
-                }
-            }
-        }
-    }
-    fn answer(&mut self, ctx: &Context<Self>, state: &mut State, answer: Answer) {
-        let target = state.answer(answer);
-        if reduced_motion() {
-            state.session.go(target);
-            return;
-        }
-        let link = ctx.link().clone();
-        let beat = Interval::new(TRAVEL, move || link.send_message(Act::Beat));
-        self.motion = Motion::Travel(beat, target);
-    }
-}
-
-/// What the first lesson is called, where it cannot be had.
-const FIRST: &str = "The first lesson";
-/// What a link is called that is being made.
-pub(crate) const PACKED: &str = "This moment";
-
-/// Asks the engine for something, which is shown when it comes.
-pub(crate) fn ask(ctx: &Context<App>, request: Request, asked: impl Into<Asked>) {
-    let asked = asked.into();
-    let back = ctx.link().callback(move |reply| Msg::Replied(asked.clone(), Box::new(reply)));
-    ctx.props().engine.ask(request, back);
-}
-
-fn step(state: &mut State, grain: Grain, forward: bool) {
-    let at = state.session.neighbour(grain, forward);
-    state.step_to(at);
-}
-
-fn playing(ctx: &Context<App>, state: &State) -> Motion {
-    let link = ctx.link().clone();
-    Motion::Play(Interval::new(state.beat(), move || link.send_message(Act::Beat)))
 }
