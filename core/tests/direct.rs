@@ -46,8 +46,9 @@ fn cases() -> impl Strategy<Value = (usize, usize, Kind, Vec<Op>)> {
         } else {
             direct.boxed()
         };
-        // A device does not grow.
-        let first = (kind == Kind::BlockDev).then_some(Op::Write(0, limit_of(at) * 2, false));
+        // A device does not grow, and has whole blocks.
+        let device = (limit_of(at) * 2).next_multiple_of(2048);
+        let first = (kind == Kind::BlockDev).then_some(Op::Write(0, device, false));
         script.prop_map(move |script| {
             (at, with, kind, first.into_iter().chain(script).collect::<Vec<_>>())
         })

@@ -202,7 +202,13 @@ impl Component for App {
                     Action::Help => Msg::Help(true),
                     Action::Find(key) => Msg::Find(key.into()),
                     Action::Compare(key) => Msg::Compare(key.into()),
-                    _ => Act::Key(action).into(),
+                    Action::Play
+                    | Action::Step(_)
+                    | Action::Op(_)
+                    | Action::Start
+                    | Action::End
+                    | Action::Percent(_)
+                    | Action::Difference => Act::Key(action).into(),
                 });
             }
             action.is_some()
@@ -502,10 +508,10 @@ impl App {
         }
         match share::wanted(&self.address.0) {
             Ok((request, target)) => {
-                let example = matches!(request, Request::Example(_));
-                let name = match &request {
-                    Request::Example(name) => name.clone(),
-                    _ => "The link".to_owned(),
+                let (name, example) = if let Request::Example(name) = &request {
+                    (name.clone(), true)
+                } else {
+                    ("The link".to_owned(), false)
                 };
                 ask(ctx, request, Asked { name, example, target, sorry: None });
             }

@@ -9,7 +9,7 @@ use folioscope_core::ops::OpKind;
 use folioscope_core::scene::Side;
 use folioscope_core::scene::fixed::size;
 use folioscope_core::scene::limits::{Limits, Needs};
-use folioscope_core::trace::address::Ops;
+use folioscope_core::trace::address::{Address, Ops};
 use folioscope_core::trace::align::{Alignment, Difference, Moment};
 use folioscope_core::trace::header::Header;
 use folioscope_core::trace::rule::Rule;
@@ -262,10 +262,13 @@ impl Session {
     pub fn address(&self) -> Place {
         let moment = self.moment();
         let side = usize::from(!moment.moved[0] && moment.moved[1]);
-        let Some(run) = self.runs.get(side) else { return Place::default() };
+        Place { side: side as u8, address: self.address_in(side) }
+    }
+    /// Where a run is, in such words.
+    pub fn address_in(&self, side: usize) -> Address {
+        let Some(run) = self.runs.get(side) else { return Address::default() };
         let recording = run.timeline.recording();
-        let address = Ops::of(recording).address(recording, moment.position(side));
-        Place { side: side as u8, address }
+        Ops::of(recording).address(recording, self.moment().position(side))
     }
     /// The moment of such words, and whether it is the very one: where the run has none, it is the
     /// start of the operation, or the end of the run.

@@ -7,7 +7,10 @@ use crate::lesson;
 use crate::session::{Run, Session};
 use crate::state::{Open, Source, State};
 use folioscope_core::ENGINE_VERSION;
-use folioscope_core::link::{BuiltIn, Form, Fragment, LinkError, Moment, Seen, Shared, View};
+use folioscope_core::behaviour::Profile;
+use folioscope_core::link::{
+    BuiltIn, Form, Fragment, LinkError, Moment, Place, Seen, Shared, View,
+};
 use folioscope_core::service::Request;
 use folioscope_core::units::FileId;
 use std::fmt::Write as _;
@@ -53,19 +56,33 @@ pub(crate) fn scenario(state: &State) -> Option<&str> {
     state.session.origin().map(|origin| origin.scenario.as_str())
 }
 
-/// The settings of the runs; none where they are the first variants of the scenario, in order.
-fn settings(session: &Session) -> Vec<String> {
+/// The settings of the runs, none where they are the first variants of the scenario in order; and
+/// the one run that a link can hold, where what was edited stands beside what it was.
+fn settings(session: &Session) -> (Vec<String>, Option<usize>) {
     let names = || session.runs().iter().map(Run::name);
     let variants = session.origin().map(|origin| origin.variants.as_slice()).unwrap_or_default();
     if variants.iter().map(String::as_str).take(session.runs().len()).eq(names()) {
-        return Vec::new();
+        return (Vec::new(), None);
     }
-    names().map(str::to_owned).collect()
+    let known = |name: &str| {
+        variants.iter().any(|variant| variant == name) || Profile::named(name).is_some()
+    };
+    if names().all(known) {
+        return (names().map(str::to_owned).collect(), None);
+    }
+    let edited = session.runs().last().map(|run| run.name().trim_end_matches(", edited"));
+    let edited = edited.filter(|name| known(name)).map(str::to_owned);
+    (edited.into_iter().collect(), session.runs().len().checked_sub(1))
+}
+
+/// Whether a link leads to one run of the two that are shown.
+pub(crate) fn is_alone(state: &State) -> bool {
+    settings(&state.session).1.is_some_and(|side| side > 0)
 }
 
 /// The fragment of what comes with the page.
 pub(crate) fn address(state: &State) -> Option<String> {
-    if state.session.origin().is_none() || !settings(&state.session).is_empty() {
+    if state.session.origin().is_none() || settings(&state.session) != (Vec::new(), None) {
         return None;
     }
     let (built_in, usual) = match (&state.open, &state.source) {
@@ -119,9 +136,16 @@ pub(crate) fn next_address(state: &State, now: &str) -> Option<(String, bool)> {
 
 /// What is on the stage, as a link says it.
 fn moment(state: &State) -> Moment {
+    let session = &state.session;
+    let (runs, alone) = settings(session);
+    let place = match alone {
+        Some(side) => Place { side: 0, address: session.address_in(side) },
+        None => session.address(),
+    };
+    let seen = session.runs().iter().skip(alone.unwrap_or(0));
     Moment {
         engine: ENGINE_VERSION.to_owned(),
-        place: state.session.address(),
+        place,
         view: View {
             file: FileId::new(state.file),
             range: state.looking.range,
@@ -130,10 +154,10 @@ fn moment(state: &State) -> Moment {
             why: state.why,
             whole: state.whole,
             told: !state.asks(),
-            only: state.compare.only,
+            only: state.compare.only.filter(|_| alone.is_none()),
         },
-        runs: settings(&state.session),
-        seen: state.session.runs().iter().map(|run| run.seen().clone()).collect(),
+        runs,
+        seen: seen.map(|run| run.seen().clone()).collect(),
     }
 }
 

@@ -115,6 +115,9 @@ impl Sharing {
     fn show(&mut self, ctx: &Context<App>, state: &State) {
         let Some(dialog) = self.place.cast::<HtmlDialogElement>() else { return };
         self.said.clear();
+        if share::is_alone(state) {
+            self.said.push_str("The link leads to the edited run alone: it holds one scenario.");
+        }
         // The operation that is shown, from its start to its end.
         let at = state.session.at();
         let way = state.session.way();
@@ -153,7 +156,7 @@ impl Sharing {
                 let theme = match theme {
                     Theme::Auto if dark() => Theme::Dark,
                     Theme::Auto => Theme::Light,
-                    chosen => chosen,
+                    chosen @ (Theme::Light | Theme::Dark) => chosen,
                 };
                 let svg = export::svg(state, Paper { theme, ..paper });
                 let name = export::file_name(state, &step, "png");

@@ -128,9 +128,13 @@ pub(crate) fn draw(session: &mut Session, look: &Look, twin: bool) -> Picture {
 /// A ring around a thing: it leaves a gap of one pixel.
 fn ring(part: &'static str, k: u16, spot: &Spot) -> Mark {
     let out = px(2);
-    let (x, y) = (spot.x0 - out, spot.y0 - out);
-    let (w, h) = (spot.x1 - spot.x0 + out * 2, spot.y1 - spot.y0 + out * 2);
-    let shape = Shape::Rect { x, y, w, h, r: px(2) };
+    let shape = Shape::Rect {
+        x: spot.x0 - out,
+        y: spot.y0 - out,
+        w: spot.x1 - spot.x0 + out * 2,
+        h: spot.y1 - spot.y0 + out * 2,
+        r: px(2),
+    };
     Mark {
         id: Id { run: spot.key.run, part, n: 0, k },
         shape,

@@ -157,8 +157,20 @@ pub(crate) const DIRTY: &[Key] = &[
 pub(crate) const KSWAPD: &[Key] = &[key("pages", Count), key("times", Count)];
 
 /// `[[variant]]`.
-pub(crate) const VARIANT: &[Key] =
-    &[key("name", Text), key("profile", Word(profiles)), key("switches", Inner)];
+pub(crate) const VARIANT: &[Key] = &[
+    key("name", Text),
+    key("profile", Word(profiles)),
+    key("switches", Inner),
+    // Tables of its own ([`super::variants::OWN`]).
+    key("world", Inner),
+    key("device", Inner),
+    key("queue", Inner),
+    key("partition", Inner),
+    key("array", Inner),
+    key("dirty", Inner),
+    key("kswapd", Inner),
+    key("run", Inner),
+];
 
 /// `[[file]]`.
 pub(crate) const FILE: &[Key] = &[

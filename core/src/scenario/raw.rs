@@ -403,7 +403,7 @@ fn kswapd_of(span: Span, table: &DeTable<'_>) -> Result<RawKswapd, Problem> {
 }
 
 fn variant_of(span: Span, table: &DeTable<'_>) -> Result<RawVariant, Problem> {
-    let known: Vec<&str> = names(keys::VARIANT).into_iter().chain(OWN).collect();
+    let known = names(keys::VARIANT);
     let fields = Fields::new(span, table, &known)?;
     let mut own = None;
     for name in OWN {

@@ -129,7 +129,7 @@ pub fn render_text(sides: &[Side<'_>], view: &View) -> String {
             Lane::Tally => {
                 page.lane(&runs, "times", |run| vec![grid.row(|at, end| tally(run, at, end))]);
             }
-            Lane::Left => page.lane(&runs, "left", |run| vec![left_words(run)]),
+            Lane::Left => page.lane(&runs, "left", |run| fold(&left_words(run))),
             Lane::Marks => page.lane(&runs, "marks", |run| text_course::marks(run, &grid)),
             Lane::Order => page.lane(&runs, "order", text_course::sent),
             Lane::Returns => page.lane(&runs, "read", |run| text_course::returns(run, &grid)),

@@ -209,8 +209,9 @@ fn set(ctx: &Context<App>, state: &State, side: usize, name: String) -> bool {
 fn opened(reply: Reply) -> Result<Session, String> {
     match reply {
         Reply::Opened(found) => open::opened(*found).map(|(session, _)| session),
-        other => {
-            Err(if let Reply::Refused(why) = other { why } else { "no run came back".to_owned() })
+        Reply::Refused(why) => Err(why),
+        Reply::Contents(_) | Reply::Checked(_) | Reply::Packed(_) => {
+            Err("no run came back".to_owned())
         }
     }
 }

@@ -20,7 +20,7 @@ fn opened(fragment: &str) -> Result<(State, Option<String>), String> {
     let mut opened = match ask(&request) {
         Reply::Opened(opened) => *opened,
         Reply::Refused(why) => return Err(why),
-        other => panic!("{other:?}"),
+        other @ (Reply::Contents(_) | Reply::Checked(_) | Reply::Packed(_)) => panic!("{other:?}"),
     };
     target.moment = target.moment.or_else(|| opened.moment.take().map(Box::new));
     let (session, lesson) = open::opened(opened)?;
@@ -28,10 +28,8 @@ fn opened(fragment: &str) -> Result<(State, Option<String>), String> {
         Some(lesson) => State::lesson(session, lesson),
         None => State::file("a link".to_owned(), session),
     };
-    state.source = match request {
-        Request::Example(name) => Source::Example(name),
-        _ => Source::Own,
-    };
+    state.source =
+        if let Request::Example(name) = request { Source::Example(name) } else { Source::Own };
     let said = arrive(&mut state, target);
     Ok((state, said))
 }
@@ -40,10 +38,10 @@ fn opened(fragment: &str) -> Result<(State, Option<String>), String> {
 fn fragment(state: &State) -> String {
     match link(state) {
         Made::Fragment(fragment) => fragment,
-        Made::Pack(text) => match ask(&Request::Pack(text)) {
-            Reply::Packed(fragment) => fragment,
-            other => panic!("{other:?}"),
-        },
+        Made::Pack(text) => {
+            let Reply::Packed(fragment) = ask(&Request::Pack(text)) else { panic!("not packed") };
+            fragment
+        }
         Made::Nothing(why) => panic!("{why}"),
     }
 }
@@ -119,6 +117,26 @@ fn other_settings_and_their_order_come_back() {
     state.session.swap();
     assert_eq!(address(&state), None, "a lesson has its own order");
     assert!(fragment(&state).starts_with("1/S/"));
+}
+
+#[test]
+fn an_edited_run_beside_what_it_was_is_shared_alone() {
+    let of = scenario(SCENARIO);
+    let origin = of.session.origin().expect("it has one").clone();
+    let run = |name: &str| {
+        let timeline = of.session.runs()[0].timeline();
+        let own = of.session.runs()[0].name();
+        (format!("{own}, {name}"), timeline.header().clone(), timeline.recording().clone())
+    };
+    let runs = vec![run("as it was"), run("edited")];
+    let session = Session::of_runs("t".to_owned(), runs).expect("they fit").with_origin(origin);
+    let mut state = State::file("Sandbox".to_owned(), session);
+    state.step_to(30);
+    assert!(is_alone(&state));
+    let (again, said) = opened(&fragment(&state)).expect("it opens");
+    assert_eq!((again.session.runs().len(), said), (1, None));
+    let position = |state: &State| state.session.runs()[0].timeline().position();
+    assert_eq!(position(&again), position(&state));
 }
 
 #[test]

@@ -139,7 +139,8 @@ fn notes<E: Env>(engine: &Engine<E>, parity: &Parity, first: Note, events: &[Eve
     count as usize
 }
 
-/// One step of I/Os of members in one direction; bytes of data, P and Q, and of what lies in no row.
+/// One step of I/Os of members in one direction; bytes of data, P and Q, and of what lies in no
+/// row.
 pub(super) fn ios<E: Env>(
     engine: &Engine<E>,
     op: BioOp,
