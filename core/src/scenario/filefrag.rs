@@ -43,7 +43,8 @@ pub fn is_listing(text: &str) -> bool {
     text.lines().take(4).any(|line| starts.iter().any(|start| line.starts_with(start)))
 }
 
-/// The text of a scenario whose file has the mapping of a listing. `name` stands in front of errors.
+/// The text of a scenario whose file has the mapping of a listing. `name` stands in front of
+/// errors.
 pub fn scenario_of(name: &str, text: &str) -> Result<String, ScenarioError> {
     let mut head = None;
     let mut extents: Vec<Extent> = Vec::new();

@@ -154,7 +154,8 @@ fn operations_are_chips_that_move_and_go() {
         fine(page).await;
         let drag = "(() => { const data = new DataTransfer(); \
             const at = (nth) => document.querySelector(`[data-op='${nth}']`); \
-            const send = (to, kind) => to.dispatchEvent(new DragEvent(kind, { dataTransfer: data, bubbles: true, cancelable: true })); \
+            const send = (to, kind) => to.dispatchEvent(new DragEvent(kind, \
+            { dataTransfer: data, bubbles: true, cancelable: true })); \
             send(at(3), 'dragstart'); send(at(0), 'dragover'); send(at(0), 'drop'); })()";
         page.ask(drag).await;
         page.until("document.querySelector(\"[data-op='0']\").textContent === '1fsync'").await;

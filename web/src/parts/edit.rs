@@ -305,7 +305,9 @@ fn sheet(link: &Link, editor: &Editor, text: &NodeRef) -> Html {
             <div class="lines">
                 <svg class="under" aria-hidden="true" height={(lines * LINE).to_string()}>
                     { band(editor) }
-                    if let Some(wrong) = wrong.filter(|wrong| wrong.line > 0) { { mark(value, wrong) } }
+                    if let Some(wrong) = wrong.filter(|wrong| wrong.line > 0) {
+                        { mark(value, wrong) }
+                    }
                 </svg>
                 <textarea id="text" ref={text.clone()} value={value.clone()} wrap="off"
                     spellcheck="false" autocomplete="off" autocapitalize="off"
