@@ -1,5 +1,5 @@
-//! `folioscope render`: one moment of a run as text, SVG or link, or a range of them as one SVG that
-//! moves; from a trace or a scenario.
+//! `folioscope render`: one moment of a run as text, SVG or link, or a range of them as one SVG
+//! that moves; from a trace or a scenario.
 
 mod share;
 

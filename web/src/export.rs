@@ -1,5 +1,5 @@
-//! What is on the stage as a picture that stands alone: SVG as `folioscope render` draws it, text of
-//! 72 columns, Markdown, and an SVG that moves.
+//! What is on the stage as a picture that stands alone: SVG as `folioscope render` draws it, text
+//! of 72 columns, Markdown, and an SVG that moves.
 
 use crate::session::Part;
 use crate::state::State;

@@ -85,7 +85,7 @@ impl State {
     }
     /// The lanes that a file is opened with.
     pub(crate) fn lanes_of_file(session: &Session) -> Vec<Lane> {
-        // What a remount would find is folded from step to step: in a long run it must be asked for.
+        // What a remount would find is folded step by step: in a long run it must be asked for.
         let long = session.runs().iter().any(|run| run.timeline().len() > LONG);
         Lane::usual().filter(|lane| !long || *lane != Lane::Left).collect()
     }

@@ -15,7 +15,9 @@
 //! seen 1212 89abcdef 0c41f06b...
 //! ```
 //!
-//! `run` stands in a text only. `place` has a fourth number, 1, where run B alone moved. What stands for the usual is left out.
+//! `run` stands in a text only. `place` has a fourth number, 1, where run B alone moved. What
+//! stands
+//! for the usual is left out.
 
 use super::{Form, LinkError, Moment, Place, Seen, View};
 use crate::scene::view::Lane;

@@ -140,7 +140,7 @@ impl<'a, S: Subject> Stream<'a, S> {
             let data = &data[from..from + range.len().get() as usize];
             let other = other.get() as usize;
             let model = &self.files[other].model;
-            // Before 6.6 what is uptodate is written, too: unchanged, unless a write of it was lost.
+            // Before 6.6 what is uptodate is written, too: unchanged, unless a write was lost.
             let start = landed.range.start().get() as usize + from;
             let mut changed = model.stores_other(at, data).peekable();
             if changed.peek().is_none() {

@@ -272,8 +272,8 @@ impl Model {
             doubts.device[at + nth] = stored;
         }
     }
-    /// Where the device may have something else than `data` for the bytes from `at` on, counted from
-    /// there.
+    /// Where the device may have something else than `data` for the bytes from `at` on, counted
+    /// from there.
     pub fn stores_other(&self, at: usize, data: &[u8]) -> impl Iterator<Item = usize> {
         let device = self.doubts.as_ref().map_or(&[][..], |doubts| &doubts.device);
         let stored = (at..).map(|at| device.get(at).copied().flatten());

@@ -101,7 +101,7 @@ fn page() -> Files {
 }
 
 fn sum(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    Sha256::digest(bytes).iter().fold(String::new(), |all, byte| all + &format!("{byte:02x}"))
 }
 
 /// Another build: its title and its style sheet differ.
@@ -182,7 +182,8 @@ fn a_build_is_taken_as_a_whole_or_not_at_all() {
         open(page, &host.address()).await;
         page.ask_later(update).await;
         let none = "(!window.asking && (window.asking = true, navigator.serviceWorker.getRegistration()\
-            .then((found) => { window.idle = !found.installing && !found.waiting; window.asking = false; })), window.idle)";
+            .then((found) => { window.idle = !found.installing && !found.waiting; \
+            window.asking = false; })), window.idle)";
         page.until(none).await;
         open(page, &host.address()).await;
         assert_eq!(page.ask("document.title").await, "Folioscope");
@@ -191,7 +192,8 @@ fn a_build_is_taken_as_a_whole_or_not_at_all() {
         host.deploy(newer());
         page.ask_later(update).await;
         let waits = "(!window.asking && (window.asking = true, navigator.serviceWorker.getRegistration()\
-            .then((found) => { window.waits = Boolean(found.waiting); window.asking = false; })), window.waits)";
+            .then((found) => { window.waits = Boolean(found.waiting); \
+            window.asking = false; })), window.waits)";
         page.until(waits).await;
         assert_eq!(page.ask_later(css).await, false, "an open page stays with its build");
         open(page, &host.address()).await;

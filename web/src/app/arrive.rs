@@ -1,5 +1,5 @@
-//! What comes to the page: answers of the engine, files, and the fragment of its address, which follows
-//! what is shown.
+//! What comes to the page: answers of the engine, files, and the fragment of its address, which
+//! follows what is shown.
 
 use super::time::Motion;
 use super::{App, Msg};

@@ -62,7 +62,7 @@ pub(super) fn apply(text: &str, form: &Checked, selected: usize, change: &Change
         Change::Add(table) => {
             let addable = form.addable.iter().find(|one| one.table == *table)?;
             let done = splice(text, addable.at..addable.at, &addable.text, selected);
-            // Tables of the form are in the reader's order: where it stands is known when it is read.
+            // Tables of the form are in the reader's order: its place is known when it is read.
             Some(done)
         }
         Change::Op(after, keys) => Some(added(text, &form.sections, *after, keys)),

@@ -81,7 +81,9 @@ fn field(link: &Link, section: usize, field: &Field) -> Html {
                         <option value={value.clone()} selected=true>{ &value }</option>
                     }
                     { for words.iter().map(|word| html! {
-                        <option value={word.clone()} selected={given && *word == value}>{ word }</option>
+                        <option value={word.clone()} selected={given && *word == value}>
+                            { word }
+                        </option>
                     }) }
                 </select>
             }

@@ -65,7 +65,9 @@ fn content(link: &Link, state: &State, sharing: &Sharing) -> Html {
                 <label>{ "Width " }
                     <select id="share-width" onchange={width}>
                         { for WIDTHS.iter().map(|one| html! {
-                            <option value={one.to_string()} selected={*one == sharing.width}>{ one }</option>
+                            <option value={one.to_string()} selected={*one == sharing.width}>
+                                { one }
+                            </option>
                         }) }
                     </select>
                 </label>

@@ -58,8 +58,8 @@ impl<E: Env> World<E> {
         mapping.find(sweep.at).or_else(|| mapping.find(mapping.next_start(sweep.at, sweep.end)?))
     }
     /// A direct write is about to begin, once the cache of its range was dropped: nothing of it is
-    /// cached. Where dropping it waited, others may have read and stored meanwhile: all is clean but
-    /// what was stored. (A device is written without the inode lock: nothing can be said then.)
+    /// cached. Where dropping it waited, others may have read and stored meanwhile: all is clean
+    /// but what was stored. (A device is written without the inode lock: nothing can be said then.)
     pub(super) fn require_dropped(&mut self, file: FileId, range: FileRange, waited: bool) {
         let all = Sweep::over(self.geometry(), range);
         let holds = if waited {

@@ -1,5 +1,5 @@
-//! Sent in order: what went to the device, one row each, downwards, on the sector axis. A line leads
-//! from the end of one to the start of the next; where it goes back it is marked.
+//! Sent in order: what went to the device, one row each, downwards, on the sector axis. A line
+//! leads from the end of one to the start of the next; where it goes back it is marked.
 
 use super::bios::cargo;
 use crate::block::bio::BioOp;

@@ -1,5 +1,5 @@
-//! What `read()` returns: the file as it would be read now, by who wrote its bytes, up to EOF; behind EOF
-//! what is in memory all the same, for nobody to see.
+//! What `read()` returns: the file as it would be read now, by who wrote its bytes, up to EOF;
+//! behind EOF what is in memory all the same, for nobody to see.
 
 use super::cache::paint;
 use crate::scene::canvas::{Canvas, id};
