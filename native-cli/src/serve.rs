@@ -27,8 +27,8 @@ pub(crate) struct ServeArgs {
 
 /// The page needs its own files and WebAssembly, and nothing from anywhere else.
 const POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; \
-    img-src 'self' data:; connect-src 'self'; worker-src 'self'; frame-src 'self'; base-uri 'none'; \
-    form-action 'none'; frame-ancestors 'self'";
+    img-src 'self' data:; connect-src 'self'; worker-src 'self'; frame-src 'self'; \
+    base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
 /// Serves until the program is ended.
 pub(crate) fn serve(args: &ServeArgs) -> Outcome<()> {

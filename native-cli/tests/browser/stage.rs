@@ -29,8 +29,8 @@ async fn point(page: &Page, class: &str) {
     let click = format!(
         "(() => {{ const box = document.querySelector('#stage {class}').getBoundingClientRect(); \
          const at = {{ clientX: box.x + box.width / 2, clientY: box.y + box.height / 2, \
-         bubbles: true }}; document.getElementById('stage').dispatchEvent(new MouseEvent('click', at)); \
-         }})()"
+         bubbles: true }}; const click = new MouseEvent('click', at); \
+         document.getElementById('stage').dispatchEvent(click); }})()"
     );
     page.ask(&click).await;
 }
@@ -99,8 +99,8 @@ fn the_view_is_zoomed_by_buttons_and_by_the_wheel_with_ctrl_only() {
         format!(
             "(() => {{ const stage = document.getElementById('stage'); \
              const box = stage.getBoundingClientRect(); const turn = new WheelEvent('wheel', \
-             {{ clientX: box.x + box.width / 2, clientY: box.y + 60, deltaY: -100, ctrlKey: {ctrl}, \
-             bubbles: true, cancelable: true }}); stage.dispatchEvent(turn); \
+             {{ clientX: box.x + box.width / 2, clientY: box.y + 60, deltaY: -100, \
+             ctrlKey: {ctrl}, bubbles: true, cancelable: true }}); stage.dispatchEvent(turn); \
              return turn.defaultPrevented; }})()"
         )
     };
