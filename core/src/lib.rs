@@ -34,6 +34,7 @@ pub mod scenario;
 pub mod scene;
 pub mod search;
 pub mod service;
+pub mod sort;
 pub mod stops;
 pub mod streams;
 pub mod tasks;

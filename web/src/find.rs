@@ -8,6 +8,7 @@ use crate::session::Session;
 use crate::state::State;
 use core::fmt::Write as _;
 use folioscope_core::search::{Event, Hunt, Query, QueryError};
+use folioscope_core::sort::sort_by_key;
 use gloo_timers::callback::Timeout;
 use yew::{AttrValue, NodeRef};
 
@@ -318,7 +319,7 @@ impl Find {
         for mark in &mut find.marks {
             mark.at = moved(mark.at);
         }
-        find.marks.sort_by_key(|mark| mark.at);
+        sort_by_key(&mut find.marks, |mark| mark.at);
         find.marks.dedup_by_key(|mark| mark.at);
         find
     }

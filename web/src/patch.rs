@@ -5,7 +5,7 @@
 use crate::stage::{PREFIX, Picture};
 use folioscope_core::scene::draw::{Id, Mark, Shape};
 use folioscope_core::scene::svg::{self, element};
-use std::collections::BTreeMap;
+use folioscope_core::sort::sort;
 use web_sys::{Document, Element};
 
 const SVG: &str = "http://www.w3.org/2000/svg";
@@ -33,11 +33,13 @@ fn plan(old: &[Id], new: &[Id]) -> Vec<Fate> {
     if same == new.len() {
         return fates;
     }
-    let mut places: BTreeMap<Id, usize> =
+    let mut places: Vec<(Id, usize)> =
         old.iter().enumerate().skip(same).map(|(at, id)| (*id, at)).collect();
+    sort(&mut places);
     let mut furthest = same;
     for id in &new[same..] {
-        fates.push(match places.remove(id) {
+        let at = places.binary_search_by(|place| place.0.cmp(id)).ok();
+        fates.push(match at.map(|at| places[at].1) {
             Some(at) if at >= furthest => {
                 furthest = at;
                 Fate::Stays(at)

@@ -8,8 +8,8 @@ use super::draw::{Id, Mark, Shape, Style};
 use super::fixed::{Fx, px};
 use super::svg::{Head, definitions, style, write_marks};
 use super::{GROUND, Scene};
+use crate::sort::sort;
 use core::fmt::Write as _;
-use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// Most pictures.
@@ -77,15 +77,14 @@ impl Flip {
         }
         let here = Frames::one(self.count);
         let old = core::mem::take(&mut self.marks);
-        let mut places: BTreeMap<Id, Vec<usize>> = BTreeMap::new();
-        for (at, (mark, _)) in old.iter().enumerate() {
-            places.entry(mark.id).or_default().push(at);
-        }
+        let mut places: Vec<(Id, usize)> =
+            old.iter().enumerate().map(|(at, (mark, _))| (mark.id, at)).collect();
+        sort(&mut places);
         let mut from = 0;
         for mark in scene.marks.drain(..).filter(|mark| mark.id != GROUND) {
-            let known = places.get(&mark.id).map_or(&[][..], Vec::as_slice);
-            let found = known.iter().find(|at| **at >= from && old[**at].0 == mark);
-            let Some(found) = found else {
+            let first = places.partition_point(|place| *place < (mark.id, from));
+            let mut known = places[first..].iter().take_while(|(id, _)| *id == mark.id);
+            let Some((_, found)) = known.find(|(_, at)| old[*at].0 == mark) else {
                 self.marks.push((mark, here));
                 continue;
             };
@@ -117,16 +116,15 @@ impl Flip {
             all.join(Frames::one(frame));
             all
         });
-        let mut sets: BTreeMap<Frames, usize> = BTreeMap::new();
-        for (_, frames) in self.marks.iter().filter(|(_, frames)| *frames != all) {
-            let next = sets.len();
-            sets.entry(*frames).or_insert(next);
-        }
+        let some = self.marks.iter().map(|(_, frames)| *frames).filter(|frames| *frames != all);
+        let mut sets: Vec<Frames> = some.collect();
+        sort(&mut sets);
+        sets.dedup();
         let title = format!("{} ({count} moments)", last.title);
         let head = Head { width: *width, height: *height, prefix, title: &title, alt: &last.alt };
         head.write(out)?;
         let mut css = style(last.theme, prefix);
-        for (frames, set) in &sets {
+        for (set, frames) in sets.iter().enumerate() {
             self.rules(&mut css, &format!("{prefix}-k{set}"), *frames)?;
         }
         writeln!(out, "<style>\n{css}</style>")?;
@@ -141,7 +139,7 @@ impl Flip {
         let ground = Mark { id: GROUND, shape, style: Style::Ground, pattern: None };
         write_marks(out, [&ground], prefix)?;
         for group in self.marks.chunk_by(|one, other| one.1 == other.1) {
-            let set = sets.get(&group[0].1);
+            let set = sets.binary_search(&group[0].1).ok();
             if let Some(set) = set {
                 writeln!(out, "<g class=\"{prefix}-k{set}\">")?;
             }

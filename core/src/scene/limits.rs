@@ -8,12 +8,12 @@ use super::course::Course;
 use super::members::{most_transfers, whole_stripes};
 use super::pack::{pack, pack_spans};
 use super::snapshot::{bios, extents, requests};
-use crate::ordered::OrderedMap;
+use crate::ordered::{OrderedMap, OrderedSet};
+use crate::sort::sort;
 use crate::trace::delta::DeltaKind;
 use crate::trace::model::{BioRecord, Model, Place, RequestRecord};
 use crate::trace::timeline::Timeline;
 use crate::units::{FileId, FileRange, MAX_POS};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Most rows of bios that a lane holds.
@@ -63,7 +63,7 @@ struct Seen {
     tally: u32,
     extents_move: bool,
     extents: Vec<(u64, u64)>,
-    stripes: BTreeSet<u64>,
+    stripes: OrderedSet<u64>,
     members: usize,
     whole: Vec<u64>,
     course: Arc<Course>,
@@ -130,12 +130,15 @@ impl Needs {
         let seen = &self.seen;
         let spans = cut(spans, self.least);
         let same = seen.windows(2).all(|two| two[0].extents == two[1].extents);
-        let stripes: BTreeSet<u64> = seen.iter().flat_map(|seen| &seen.stripes).copied().collect();
+        let mut stripes = OrderedSet::new();
+        for stripe in seen.iter().flat_map(|seen| seen.stripes.iter()) {
+            stripes.insert(stripe);
+        }
         Limits {
             sectors: sectors(seen, &spans, self.block),
             spans,
             request_rows: seen.iter().map(|seen| seen.request_rows).max().unwrap_or(0),
-            stripes: stripes.into_iter().collect(),
+            stripes: stripes.iter().collect(),
             members: seen.iter().map(|seen| seen.members).max().unwrap_or(0),
             whole: seen.iter().map(|seen| seen.whole.clone()).collect(),
             transfers: seen.iter().map(|seen| seen.transfers).max().unwrap_or(0).max(1),
@@ -284,7 +287,9 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
         seen.members = usize::from(shape.members);
         seen.whole = whole_stripes(array);
         seen.transfers = most_transfers(array);
-        seen.stripes = array.blocks().map(|(_, at, ..)| shape.stripe_of(at)).collect();
+        for (_, at, ..) in array.blocks() {
+            seen.stripes.insert(shape.stripe_of(at));
+        }
     }
     seen.tally = model.tallies(file).values().map(|tally| tally.written).max().unwrap_or(0);
     seen.extents = extents(&model, file).iter().map(|extent| (extent.start, extent.end)).collect();
@@ -302,7 +307,7 @@ fn spans(seen: &[Seen], grain: u64, block: u64) -> Vec<Span> {
     if whole.1 <= SHORT * block || touched.is_empty() {
         return vec![whole];
     }
-    touched.sort_unstable();
+    sort(&mut touched);
     let merged = merge(touched, whole.1 / 32);
     let shown: u64 = merged.iter().map(|(start, end)| end - start).sum();
     if shown.saturating_mul(4) > whole.1.saturating_mul(3) { vec![whole] } else { merged }
@@ -352,7 +357,7 @@ fn sectors(seen: &[Seen], spans: &[Span], block: u64) -> Vec<Span> {
             }
         }
     }
-    found.sort_unstable();
+    sort(&mut found);
     let all: u64 = found.iter().map(|(start, end)| end - start).sum();
     merge(found, (all / 8).max(block))
 }

@@ -8,6 +8,7 @@ use super::cells::{Cargo, Cell};
 use crate::block::bio::{BioEnd, BioHead, BioOp, BioState};
 use crate::block::request::RequestState;
 use crate::cache::folio::FolioFlags;
+use crate::sort::{sort, sort_by_key};
 use crate::trace::model::{
     BioRecord, ExtentState, FileState, FolioState, Model, OpRecord, RequestRecord, Tallies,
 };
@@ -150,7 +151,7 @@ impl Snapshot {
                 cache.fill(start, folio);
             }
         }
-        cache.folios.sort_by_key(|folio| folio.start);
+        sort_by_key(&mut cache.folios, |folio| folio.start);
         if let Some((start, end)) = step.and_then(zeroed) {
             cache.mark(start, end, |cell| match cell {
                 Cell::Clean | Cell::NotUptodate | Cell::Zeroed => Cell::Zeroed,
@@ -286,7 +287,7 @@ pub(super) fn requests(model: &Model, file: FileId) -> Vec<RequestView> {
     let mine = |(_, bio): (u32, &BioRecord)| Some((bio.request()?.get(), span(bio)));
     // By request, ascending: its bios on the device.
     let mut bios: Vec<(u32, Span)> = model.bios().filter_map(mine).collect();
-    bios.sort_unstable();
+    sort(&mut bios);
     let of = |id: u32| {
         let (from, to) =
             (bios.partition_point(|one| one.0 < id), bios.partition_point(|one| one.0 <= id));

@@ -5,7 +5,7 @@ use super::Scene;
 use super::draw::{Mark, Shape};
 use super::fixed::{Fx, px};
 use super::view::Lane;
-use std::collections::BTreeMap;
+use crate::sort::sort_by_key;
 
 /// A thing, by what tells it from others of its kind.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -118,14 +118,21 @@ fn area(shape: &Shape) -> Option<(Fx, Fx, Fx, Fx)> {
 
 /// Every thing of a picture, in the order of their keys.
 pub fn spots(scene: &Scene) -> Vec<Spot> {
-    let mut found: BTreeMap<Key, Spot> = BTreeMap::new();
+    let mut found: Vec<Spot> = Vec::new();
     for mark in &scene.marks {
         let (Some(key), Some((x0, y0, x1, y1))) = (key(mark), area(&mark.shape)) else { continue };
-        let spot = found.entry(key).or_insert(Spot { key, x0, y0, x1, y1 });
-        (spot.x0, spot.y0) = (spot.x0.min(x0), spot.y0.min(y0));
-        (spot.x1, spot.y1) = (spot.x1.max(x1), spot.y1.max(y1));
+        found.push(Spot { key, x0, y0, x1, y1 });
     }
-    found.into_values().collect()
+    sort_by_key(&mut found, |spot| spot.key);
+    found.dedup_by(|more, spot| {
+        let same = more.key == spot.key;
+        if same {
+            (spot.x0, spot.y0) = (spot.x0.min(more.x0), spot.y0.min(more.y0));
+            (spot.x1, spot.y1) = (spot.x1.max(more.x1), spot.y1.max(more.y1));
+        }
+        same
+    });
+    found
 }
 
 impl Spot {

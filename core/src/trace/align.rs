@@ -7,6 +7,7 @@
 use super::rule::Rule;
 use super::step::{Grain, Step};
 use super::timeline::Recording;
+use crate::sort::sort;
 use crate::units::OpId;
 
 /// How far a difference between two runs reaches.
@@ -192,7 +193,7 @@ impl Way {
         let (a_keys, b_keys) = (keys(a), keys(b));
         let index = |keys: &[Key]| -> Vec<(Key, usize)> {
             let mut index: Vec<_> = keys.iter().copied().zip(0..).collect();
-            index.sort_unstable();
+            sort(&mut index);
             index
         };
         let (in_a, in_b) = (index(&a_keys), index(&b_keys));

@@ -6,6 +6,7 @@
 use super::delta::DeltaKind;
 use super::timeline::Recording;
 use crate::gauges::GaugeKey;
+use crate::sort::{sort, sort_by_key};
 use crate::units::Time;
 
 /// What a gauge was in a stretch of time.
@@ -43,11 +44,14 @@ impl Series {
 
 /// Gauges that ever changed in a run, ascending.
 pub fn gauges_of(recording: &Recording) -> Vec<GaugeKey> {
-    let mut found = std::collections::BTreeSet::new();
+    let mut found = Vec::new();
     each_change(recording, |_, key, _| {
-        found.insert(key);
+        if !found.contains(&key) {
+            found.push(key);
+        }
     });
-    found.into_iter().collect()
+    sort(&mut found);
+    found
 }
 
 /// How these gauges went, each in `count` stretches of equal length (fewer in a run that is shorter
@@ -157,7 +161,7 @@ mod tests {
             mut changes in prop::collection::vec((0u64..1000, 0u64..50), 0..40),
             count in 1usize..80,
         ) {
-            changes.sort_unstable_by_key(|change| change.0);
+            sort_by_key(changes, |change| change.0);
             let run = recording(&changes, 1000);
             let points = &series(&run, &[(Gauge::Dirty, 0)], count)[0].points;
             let value = |time: u64| {

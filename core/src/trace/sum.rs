@@ -3,6 +3,7 @@
 
 use super::delta::{Delta, DeltaKind};
 use super::model::{FolioState, Model};
+use crate::sort::sort;
 use crate::units::FolioId;
 
 /// A sum over all folios.
@@ -40,7 +41,7 @@ impl Sum {
             }
         }
         if self.touched.len() > 1 {
-            self.touched.sort_unstable();
+            sort(&mut self.touched);
             self.touched.dedup();
         }
         self.total -= self.of_touched(model, of);

@@ -10,9 +10,10 @@ use super::timeline::Recording;
 use crate::block::bio::{BioOp, BioState};
 use crate::geometry::Geometry;
 use crate::iomap::MapType;
+use crate::ordered::OrderedMap;
+use crate::sort::sort;
 use crate::trace::delta::DeltaKind;
 use crate::units::{BlockNo, Bytes, DevAddr, FileId, Offset, Pos};
-use std::collections::BTreeMap;
 
 /// What would become of the bytes that a block of a file has now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,7 +61,7 @@ struct Records {
 /// Bytes of a block that an array damages.
 const DAMAGED: Bytes = Bytes::kib(4);
 
-type AllRecords = BTreeMap<FileId, Records>;
+type AllRecords = OrderedMap<u32, Records>;
 
 /// What is durable at one step of a trace.
 #[derive(Clone, Debug)]
@@ -74,7 +75,7 @@ pub struct Survey {
     /// Writes that completed and are not flushed: when, from, to.
     cached: Vec<(u64, DevAddr, DevAddr)>,
     /// By device block, where EOF was when it was last sent.
-    padded: BTreeMap<u64, Pos>,
+    padded: OrderedMap<u64, Pos>,
 }
 
 impl Survey {
@@ -87,7 +88,7 @@ impl Survey {
             flushes: Vec::new(),
             completed: 0,
             cached: Vec::new(),
-            padded: BTreeMap::new(),
+            padded: OrderedMap::new(),
         }
     }
     /// After the first `position` steps of a recording.
@@ -111,9 +112,10 @@ impl Survey {
         #[allow(clippy::wildcard_enum_match_arm, reason = "no other step makes anything durable")]
         match step.rule {
             Rule::FileOpened => {
-                let file = FileId::new(step.args[0] as u32);
-                let mut all = self.records();
-                self.durable.extend(all.remove(&file).map(|records| (file, records)));
+                let file = step.args[0] as u32;
+                if let Some(records) = self.records().remove(&file) {
+                    self.durable.insert(file, records);
+                }
             }
             Rule::FlushSent => self.flushes.push((self.completed, self.records())),
             Rule::FlushDone if !self.flushes.is_empty() => {
@@ -134,10 +136,12 @@ impl Survey {
         Ok(())
     }
     fn records(&self) -> AllRecords {
-        let of = |(id, file): (FileId, &FileState)| {
-            (id, Records { size: file.disk_size(), extents: file.extents().collect() })
-        };
-        self.model.files().map(of).collect()
+        let mut all = AllRecords::new();
+        for (id, file) in self.model.files() {
+            let records = Records { size: file.disk_size(), extents: file.extents().collect() };
+            all.insert(id.get(), records);
+        }
+        all
     }
     fn bio_moved(&mut self, id: u32, old: u64, new: u64) {
         let bio = self.model.bios().find(|(other, _)| *other == id).map(|(_, bio)| bio);
@@ -166,7 +170,7 @@ impl Survey {
     pub fn file(&self, id: FileId) -> Option<FileFate> {
         let file = self.model.file(id)?;
         let none = Records::default();
-        let durable = self.durable.get(&id).unwrap_or(&none);
+        let durable = self.durable.get(&id.get()).unwrap_or(&none);
         let now: Vec<_> = file.extents().collect();
         let geometry = self.model.geometry();
         let end = geometry.round_up_block(file.size().max(durable.size));
@@ -213,7 +217,7 @@ impl Survey {
     /// What the device has in its cache only: ascending, and no two meet.
     fn cached_spans(&self) -> Vec<(DevAddr, DevAddr)> {
         let mut all: Vec<_> = self.cached.iter().map(|(_, start, end)| (*start, *end)).collect();
-        all.sort_unstable();
+        sort(&mut all);
         let mut spans: Vec<(DevAddr, DevAddr)> = Vec::new();
         for (start, end) in all {
             match spans.last_mut() {

@@ -2,6 +2,7 @@
 
 use super::size::stepped;
 use folioscope_core::service::{Checked, Field, Section};
+use folioscope_core::sort::sort_by_key;
 use std::ops::Range;
 
 /// A change. Tables count by their place in the form.
@@ -87,7 +88,7 @@ fn moved(text: &str, sections: &[Section], from: usize, to: usize) -> Option<Don
     let mut order: Vec<Range<usize>> = slots.iter().map(|(_, block)| block.clone()).collect();
     let taken = order.remove(from);
     order.insert(to, taken);
-    slots.sort_by_key(|(_, block)| block.start);
+    sort_by_key(&mut slots, |(_, block)| block.start);
     let body = |block: &Range<usize>| text[block.clone()].trim_end();
     let (mut out, mut done, mut caret) = (String::new(), 0, 0..0);
     for (nth, ((_, slot), block)) in slots.iter().zip(&order).enumerate() {

@@ -6,6 +6,7 @@ use crate::app::Act;
 use crate::session::{Broken, Session};
 use folioscope_core::check::invariants::{INVARIANTS, Invariant, name, words};
 use folioscope_core::scene::fixed::plural;
+use folioscope_core::sort::sort_by_key;
 use yew::{Html, classes, html};
 
 /// Failures that are listed.
@@ -24,7 +25,7 @@ pub(crate) fn lamp(link: &Link, session: &Session) -> Html {
         let all = run.broken().iter();
         broken.extend(all.map(|one| (session.way().reach(side, one.position), side, one)));
     }
-    broken.sort_by_key(|(at, side, _)| (*at, *side));
+    sort_by_key(&mut broken, |(at, side, one)| (*at, *side, one.position, one.number));
     let so_far = broken.iter().filter(|(at, ..)| *at <= session.at()).count();
     let row = |(at, side, one): &(usize, usize, &Broken)| {
         let (at, label) = (*at, session.label(*side));

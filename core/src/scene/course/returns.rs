@@ -3,6 +3,7 @@
 
 use super::{Seen, keep};
 use crate::block::bio::BioOp;
+use crate::sort::sort_by_key;
 use crate::trace::model::{ExtentState, FileState, Model};
 use crate::trace::rule::Rule;
 use crate::units::FileId;
@@ -110,7 +111,7 @@ pub(in crate::scene) fn writers(
         }
         next.push((from, to, change.writer));
         next.retain(|(a, b, _)| a < b);
-        next.sort_unstable_by_key(|stretch| stretch.0);
+        sort_by_key(&mut next, |stretch| stretch.0);
         next.dedup_by(|right, left| {
             let joins = left.1 == right.0 && left.2 == right.2;
             if joins {

@@ -5,6 +5,7 @@ use crate::scene::draw::{Anchor, Style};
 use crate::scene::fixed::{Fx, HALF, grouped, position, px, size, whole};
 use crate::scene::layout::{Frame, band, breaks};
 use crate::scene::view::Lane;
+use crate::sort::sort_by_key;
 use crate::trace::model::OpRecord;
 
 const FULL: i32 = 42;
@@ -35,7 +36,7 @@ fn ruler(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) {
     ticks.extend(last.filter(|last| !ticks.contains(last)));
     // The outer ends first: they say what is shown.
     let (left, right) = frame.edges();
-    ticks.sort_by_key(|(_, x)| (*x != left && *x != right, *x));
+    sort_by_key(&mut ticks, |(pos, x)| (*x != left && *x != right, *x, *pos));
     for (pos, x) in ticks {
         canvas.line(
             id(0, "tick", pos, 0),

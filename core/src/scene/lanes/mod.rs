@@ -15,6 +15,7 @@ pub(super) mod returns;
 pub(super) mod tally;
 
 use super::fixed::{Fx, px};
+use crate::sort::sort;
 
 /// Most bios, requests or extents that are drawn one by one.
 const MANY: usize = 120;
@@ -22,7 +23,7 @@ const MANY: usize = 120;
 /// Parts of an axis as stretches that are alike and meet, two pixels wide at least; what falls into
 /// the pixels of another is that, or makes it the more notable of both.
 fn joined<T: Copy + Ord>(mut parts: Vec<(Fx, Fx, T)>) -> Vec<(Fx, Fx, T)> {
-    parts.sort_unstable_by_key(|part| (part.0, part.1, part.2));
+    sort(&mut parts);
     let mut found: Vec<(Fx, Fx, T)> = Vec::new();
     for (x0, x1, what) in parts {
         let x1 = x1.max(x0 + px(2));

@@ -4,6 +4,7 @@ use super::super::fixed::{Fx, millis, px, whole};
 use super::super::svg::{colours_of, escape};
 use super::super::view::Theme;
 use super::{Look, Plot, Track};
+use crate::sort::sort;
 use core::fmt::{Result, Write as _};
 
 /// Where the plot is in the picture, in pixels.
@@ -113,7 +114,7 @@ fn write_limit_names(out: &mut String, plot: &Plot, frame: &Frame) -> Result {
     let mut names: Vec<(Fx, &str)> = limits
         .filter_map(|track| Some((frame.y(track.points.last()?.last), track.name.as_str())))
         .collect();
-    names.sort_unstable();
+    sort(&mut names);
     let mut free = px(0);
     for (y, name) in names {
         let y = (y + px(4)).max(free);

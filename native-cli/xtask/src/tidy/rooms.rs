@@ -14,6 +14,7 @@ use Rule::{MayUse, MustNotUse};
 
 const RULES: [(&str, Rule); 8] = [
     ("ordered", MayUse(&[])),
+    ("sort", MayUse(&[])),
     ("units", MayUse(&["ordered"])),
     ("bits", MayUse(&[])),
     ("errno", MayUse(&[])),
