@@ -110,7 +110,7 @@ fn a_form_changes_its_value_and_nothing_else() {
         fine(page).await;
         let wanted = before.replace("\"20k\"", "\"28k\"");
         assert_eq!(text(page).await, wanted);
-        page.keys_to("[data-key=len]", "\u{e015}").await;
+        page.keys_to("[data-key=len]", "\u{e013}").await;
         page.until("document.querySelector('#form [data-key=len]').value === '8k'").await;
         page.until(&is_sent("B", 8192)).await;
         // A switch of the profile, from the list of the engine.
@@ -140,7 +140,8 @@ fn operations_are_chips_that_move_and_go() {
                 .await
         };
         page.click("#add-sync").await;
-        page.until("document.getElementById('place').textContent.startsWith('op 4 of 4')").await;
+        // What is written under the stage speaks of A; B has come to the end of the new one.
+        page.until("document.querySelector(\"[data-op='3'][aria-current]\")").await;
         fine(page).await;
         assert_eq!(
             ops().await,
@@ -177,8 +178,7 @@ fn operations_are_chips_that_move_and_go() {
         page.until("document.getElementById('add-op').innerText.includes('at ')").await;
         page.click("#add-op").await;
         page.until("document.querySelectorAll('[data-op]').length === 5").await;
-        page.until("document.getElementById('place').textContent.startsWith('op 3 of 5, pwrite')")
-            .await;
+        page.until("document.querySelector(\"[data-op='2'][aria-current]\")").await;
         assert_eq!(page.complaints().await, Vec::<String>::new());
     });
 }

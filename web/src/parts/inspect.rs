@@ -130,7 +130,7 @@ pub(crate) fn zoom(link: &Link, picture: &Picture) -> Html {
             <div class="segments" role="group" aria-label="Zoom">
                 { button("zoom-out", "Show more of the file", "\u{2212}", Glance::Out(None), all) }
                 { button("zoom-in", "Show less of the file", "+", Glance::In(None), false) }
-                { button("zoom-fit", "Show all of the file", "Fit", Glance::Fit, all) }
+                { button("zoom-fit", "Fit all of the file", "Fit", Glance::Fit, all) }
             </div>
             if let Some(part) = picture.part {
                 <input id="pan" type="range" min="0" max={PARTS.to_string()} step="25"
