@@ -6,7 +6,7 @@
 use super::delta::DeltaKind;
 use super::timeline::Recording;
 use crate::gauges::GaugeKey;
-use crate::sort::{sort, sort_by_key};
+use crate::sort::sort;
 use crate::units::Time;
 
 /// What a gauge was in a stretch of time.
@@ -161,7 +161,7 @@ mod tests {
             mut changes in prop::collection::vec((0u64..1000, 0u64..50), 0..40),
             count in 1usize..80,
         ) {
-            sort_by_key(changes, |change| change.0);
+            changes.sort_unstable_by_key(|change| change.0);
             let run = recording(&changes, 1000);
             let points = &series(&run, &[(Gauge::Dirty, 0)], count)[0].points;
             let value = |time: u64| {

@@ -12,7 +12,7 @@ enum Rule {
 }
 use Rule::{MayUse, MustNotUse};
 
-const RULES: [(&str, Rule); 8] = [
+const RULES: [(&str, Rule); 9] = [
     ("ordered", MayUse(&[])),
     ("sort", MayUse(&[])),
     ("units", MayUse(&["ordered"])),
