@@ -24,9 +24,8 @@ const VIEWS: usize = 8;
 /// Letters of the runs.
 const LABELS: [&str; 2] = ["A", "B"];
 
-/// An operation of a run: by how many steps it has started, and what it is.
-struct OpStart {
-    position: usize,
+/// What an operation of a run is.
+struct What {
     kind: Option<OpKind>,
     name: String,
 }
@@ -47,7 +46,9 @@ pub struct Run {
     timeline: Timeline,
     surveys: Surveys,
     total: Counters,
-    ops: Vec<OpStart>,
+    ops: Ops,
+    /// What each of them is.
+    whats: Vec<What>,
     broken: Vec<Broken>,
     seen: OnceCell<Seen>,
 }
@@ -64,19 +65,20 @@ impl Run {
         timeline.seek(0);
         timeline.keep_previous();
         let surveys = Surveys::new(timeline.header().geometry);
-        let (mut ops, mut broken) = (Vec::new(), Vec::new());
+        let ops = Ops::of(timeline.recording());
+        let (mut whats, mut broken) = (Vec::with_capacity(ops.len()), Vec::new());
         for (at, step) in timeline.recording().steps().iter().enumerate() {
-            if starts_op(step.rule) {
+            if step.rule.starts_op() {
                 let sentence = step.rule.sentence(step.args);
                 let name = sentence.split(' ').next().unwrap_or_default().to_owned();
                 let kind = OpKind::from_code(step.args[0]);
-                ops.push(OpStart { position: at + 1, kind, name });
+                whats.push(What { kind, name });
             } else if step.rule == Rule::InvariantBroken {
                 let [number, at_pos, ..] = step.args;
                 broken.push(Broken { position: at + 1, number: number as u8, at: at_pos });
             }
         }
-        Ok(Self { name, timeline, surveys, total, ops, broken, seen: OnceCell::new() })
+        Ok(Self { name, timeline, surveys, total, ops, whats, broken, seen: OnceCell::new() })
     }
     /// The setting it ran with.
     pub fn name(&self) -> &str {
@@ -98,9 +100,13 @@ impl Run {
     pub fn broken(&self) -> &[Broken] {
         &self.broken
     }
+    /// Where its operations start.
+    pub(crate) const fn ops(&self) -> &Ops {
+        &self.ops
+    }
     /// What the last operation that has started does.
     pub fn op_kind(&self) -> Option<OpKind> {
-        self.op().0.checked_sub(1).and_then(|at| self.ops[at].kind)
+        self.op().0.checked_sub(1).and_then(|at| self.whats[at].kind)
     }
     /// How many operations have started.
     pub fn started(&self) -> usize {
@@ -112,9 +118,8 @@ impl Run {
     }
     /// How many operations have started, and the name of the last one.
     fn op(&self) -> (usize, &str) {
-        let position = self.timeline.position();
-        let started = self.ops.partition_point(|op| op.position <= position);
-        (started, started.checked_sub(1).map_or("start", |at| &self.ops[at].name))
+        let started = self.ops.started(self.timeline.position());
+        (started, started.checked_sub(1).map_or("start", |at| &self.whats[at].name))
     }
 }
 
@@ -267,8 +272,7 @@ impl Session {
     /// Where a run is, in such words.
     pub fn address_in(&self, side: usize) -> Address {
         let Some(run) = self.runs.get(side) else { return Address::default() };
-        let recording = run.timeline.recording();
-        Ops::of(recording).address(recording, self.moment().position(side))
+        run.ops.address(run.timeline.recording(), self.moment().position(side))
     }
     /// The moment of such words, and whether it is the very one: where the run has none, it is the
     /// start of the operation, or the end of the run.
@@ -276,11 +280,10 @@ impl Session {
         let side = usize::from(place.side);
         let Some(run) = self.runs.get(side) else { return (0, false) };
         let recording = run.timeline.recording();
-        let ops = Ops::of(recording);
-        if let Some(position) = ops.find(recording, place.address) {
+        if let Some(position) = run.ops.find(recording, place.address) {
             return (self.way.reach(side, position), true);
         }
-        let op = ops.span(recording, place.address.op as usize);
+        let op = run.ops.span(recording, place.address.op as usize);
         (op.map_or(self.way.last(), |(start, _)| self.way.reach(side, start)), false)
     }
     /// The moment one step of this grain further, or back.
@@ -435,11 +438,6 @@ impl Session {
     pub fn spans(&mut self, file: FileId, only: Option<usize>) -> Vec<(u64, u64)> {
         self.limits(Part { file, range: None, only, within: false }).spans().to_vec()
     }
-}
-
-/// Whether an operation begins with a step of this rule.
-pub(crate) const fn starts_op(rule: Rule) -> bool {
-    matches!(rule, Rule::OpStarts | Rule::SyncStarts)
 }
 
 /// Bytes of the words that two names begin with, but for the last such word: `dirty per folio`

@@ -1,7 +1,7 @@
 //! The strip under the stage: for each run where operations begin and what reaches the device, as a
 //! handful of paths whatever the length of the run.
 
-use crate::session::{Session, starts_op};
+use crate::session::Session;
 use core::fmt::Write as _;
 use folioscope_core::search::Event;
 use folioscope_core::trace::align::Difference;
@@ -70,7 +70,7 @@ fn kind(step: &Step) -> Option<usize> {
         "swaste"
     } else if step.rule == Rule::FlushSent {
         "sflush"
-    } else if starts_op(step.rule) {
+    } else if step.rule.starts_op() {
         "sop"
     } else if matches!(step.rule, Rule::InvariantBroken | Rule::ErrorRecorded) {
         "serr"

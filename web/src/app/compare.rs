@@ -8,7 +8,6 @@ use crate::open::{self, Found};
 use crate::session::Session;
 use crate::state::State;
 use folioscope_core::service::{Reply, Request};
-use folioscope_core::trace::address::Ops;
 use web_sys::File;
 use yew::Context;
 
@@ -151,8 +150,8 @@ impl App {
     }
     /// Other runs, looked at as these are, at the step of A with the same cause.
     fn change(&mut self, state: State, to: impl FnOnce(Session) -> Session) {
-        let recording = state.session.runs()[0].timeline().recording();
-        let ops = Ops::of(recording);
+        let run = &state.session.runs()[0];
+        let (recording, ops) = (run.timeline().recording(), run.ops());
         let address =
             |at: usize| ops.address(recording, state.session.way().moment(at).position(0));
         let here = address(state.session.at());
@@ -163,8 +162,8 @@ impl App {
         let (why, find, compare) = (state.why, state.find, state.compare);
         let measure = state.chart.measure;
         let mut new = State::file(title, to(state.session));
-        let recording = new.session.runs()[0].timeline().recording();
-        let ops = Ops::of(recording);
+        let run = &new.session.runs()[0];
+        let (recording, ops) = (run.timeline().recording(), run.ops());
         let moment = |address| {
             let position = ops.find(recording, address);
             position.map(|position| new.session.way().reach(0, position))

@@ -17,7 +17,7 @@ use crate::session::Session;
 use crate::state::State;
 use change::apply;
 use folioscope_core::service::{Checked, Opened, Reply, Request, Section};
-use folioscope_core::trace::address::{Address, Ops};
+use folioscope_core::trace::address::Address;
 use folioscope_core::trace::header::Header;
 use folioscope_core::trace::timeline::Recording;
 use history::History;
@@ -396,14 +396,14 @@ fn kept(session: &Session) -> Vec<Kept> {
 fn held(session: &Session) -> Address {
     let Some(run) = session.runs().last() else { return Address::default() };
     let timeline = run.timeline();
-    Ops::of(timeline.recording()).address(timeline.recording(), timeline.position())
+    run.ops().address(timeline.recording(), timeline.position())
 }
 
 /// The moment of a session that a target means.
 pub(crate) fn moment(session: &Session, target: Target) -> usize {
     let Some((side, run)) = session.runs().iter().enumerate().next_back() else { return 0 };
     let recording = run.timeline().recording();
-    let ops = Ops::of(recording);
+    let ops = run.ops();
     let end = |op: u32| ops.span(recording, op as usize).map(|(_, end)| end);
     let position = match target {
         Target::Held(address) => {
