@@ -29,6 +29,12 @@ fn streams_agree_and_the_sum_says_how_many() {
     let ended = world.run("fuzz --ops 4000 --seed 7 --jobs 2");
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(ended.out.starts_with("4000 operations in 8 streams without faults agree"));
+    // Never more than were asked for: the last stream is shorter.
+    for (ops, streams) in [(1, 1), (501, 2)] {
+        let ended = world.run(&format!("fuzz --ops {ops} --geometry tiny"));
+        let says = format!("{ops} operations in {streams} streams without faults agree");
+        assert_eq!((ended.code, ended.out.starts_with(&says)), (0, true), "{}", ended.out);
+    }
     let ended = world.run("fuzz --ops 1000 --geometry tiny --faults on");
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(ended.out.contains("with faults agree (tiny)"), "{}", ended.out);
