@@ -387,7 +387,11 @@ fn operations_on_arrays_that_make_no_sense_are_told_where_and_why() {
         (&array, "[[op]]\ndo = \"fail_member\"", "`member` is missing"),
         (&array, "[[op]]\ndo = \"fail_member\"\nmember = 4", "member is 4: expected 0 to 3"),
         (&array, "[[op]]\ndo = \"power_cut\"\nmembers = [9]", "a member is 9: expected 0 to 3"),
-        (&array, "[[op]]\ndo = \"power_cut\"\nmembers = 1", "expected a list of integers"),
+        (
+            &array,
+            "[[op]]\ndo = \"power_cut\"\nmembers = 1",
+            "members is 1: expected a list of whole numbers",
+        ),
         (&format!("{array}\nconsistency = \"raft\""), "", "no consistency `raft`"),
         (&format!("{array}\nfailed = [4]"), "", "a member is 4: expected 0 to 3"),
     ] {
@@ -395,7 +399,7 @@ fn operations_on_arrays_that_make_no_sense_are_told_where_and_why() {
         assert!(told.contains(part), "{told}\nexpected {part}");
     }
     let told = told("[array]\nlevel = \"raid1\"\nmembers = 2\nconsistency = \"ppl\"", "");
-    assert!(told.contains("`consistency` is for raid4, raid5 and raid6"), "{told}");
+    assert!(told.contains("`raid1` takes no `consistency`: leave it out"), "{told}");
 }
 
 /// Nothing of a run depends on whether somebody looks.

@@ -24,6 +24,7 @@ mod shape;
 pub mod size;
 mod start;
 mod tasks;
+mod together;
 mod variants;
 pub mod write;
 mod write_tables;
@@ -377,8 +378,9 @@ impl Scenario {
         if whole <= MAX_HELD {
             return Ok(());
         }
+        let [whole, most] = size::beside(whole, MAX_HELD);
         Err(format!(
-            "its files are compared byte for byte and grow to {whole}, and {MAX_HELD} is the most: \
+            "its files are compared byte for byte and grow to {whole}, and {most} is the most: \
              make them, or what is done behind their end, smaller"
         ))
     }
