@@ -386,14 +386,14 @@ fn operations_on_arrays_that_make_no_sense_are_told_where_and_why() {
         ("", "[[op]]\ndo = \"check_array\"", "s:12:6: the device is no array"),
         (&array, "[[op]]\ndo = \"fail_member\"", "`member` is missing"),
         (&array, "[[op]]\ndo = \"fail_member\"\nmember = 4", "member is 4: expected 0 to 3"),
-        (&array, "[[op]]\ndo = \"power_cut\"\nmembers = [9]", "a member is 9: expected 0 to 3"),
+        (&array, "[[op]]\ndo = \"power_cut\"\nmembers = [9]", "members is 9: expected 0 to 3"),
         (
             &array,
             "[[op]]\ndo = \"power_cut\"\nmembers = 1",
-            "members is 1: expected a list of whole numbers",
+            "members is 1: expected whole numbers in brackets",
         ),
         (&format!("{array}\nconsistency = \"raft\""), "", "no consistency `raft`"),
-        (&format!("{array}\nfailed = [4]"), "", "a member is 4: expected 0 to 3"),
+        (&format!("{array}\nfailed = [4]"), "", "failed is 4: expected 0 to 3"),
     ] {
         let told = told(array, op);
         assert!(told.contains(part), "{told}\nexpected {part}");

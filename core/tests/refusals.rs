@@ -65,6 +65,10 @@ fn keys_that_a_level_of_arrays_does_not_take() {
         ),
         (four("raid0", "rmw_level = 1"), "s:14:1: `raid0` takes no `rmw_level`"),
         (four("raid10", "consistency = \"none\""), "s:14:1: `raid10` takes no `consistency`"),
+        (
+            four("raid6", "consistency = \"ppl\""),
+            "s:14:15: consistency is ppl, which raid5 has: expected none, bitmap or journal",
+        ),
         (four("raid1", ""), "s:13:1: `raid1` takes no `chunk`"),
         (
             four("raid4", "layout = \"left-symmetric\""),
@@ -80,7 +84,7 @@ fn keys_that_a_level_of_arrays_does_not_take() {
             array("level = \"raid10\"\nmembers = 1\nchunk = \"4k\""),
             "s:12:11: 1 members cannot hold the copies of layout n2",
         ),
-        (four("raid5", "failed = [1, 1]"), "s:14:14: member 1 is listed twice: leave one out"),
+        (four("raid5", "failed = [1, 1]"), "s:14:14: failed has 1 twice: leave one out"),
         (
             four("raid5", "failed = [0, 2]"),
             "s:14:10: failed is [0, 2]: a raid5 of 4 members has lost data without these, name",
@@ -93,6 +97,20 @@ fn keys_that_a_level_of_arrays_does_not_take() {
             "s:15:10: failed is [1, 2]: a raid10 of 4",
         ),
         (array("level = \"raid1\"\nmembers = 2\nfailed = [0, 1]"), "s:13:10: failed is [0, 1]"),
+        (four("raid5", "failed = [4]"), "s:14:11: failed is 4: expected 0 to 3"),
+        (four("raid5", "failed = [\"a\"]"), "s:14:10: failed is a list: expected whole numbers in"),
+        (
+            four("raid0", "[[op]]\ndo = \"check_array\""),
+            "s:15:6: check_array: a raid0 has neither copies nor parity to make anything of",
+        ),
+        (
+            four("raid5", "[[op]]\ndo = \"fail_member\"\nmember = -1"),
+            "s:16:10: member is -1: expected 0 to 3",
+        ),
+        (
+            four("raid5", "[[op]]\ndo = \"fail_member\"\nmember = 1\ntask = \"a\""),
+            "s:17:8: fail_member happens while no task is at anything: leave out `task`, and name",
+        ),
     ]);
     good(&four("raid6", "failed = [0, 3]"));
     good(&four("raid10", "failed = [0, 2]"));
@@ -142,6 +160,13 @@ fn an_order_needs_somebody_to_choose_from() {
             text(&format!("{fsync}[[variant]]\nname = \"v\"\n[variant.run]\nseed = 1")),
             &format!("s:15:8: seed {says}"),
         ),
+    ]);
+    let cut = "[[op]]\ndo = \"fsync\"\ntask = \"a\"\n[[op]]\ndo = \"power_cut\"\n";
+    let main = "[[schedule]]\ntask = \"main\"\nuntil = \"end\"\n";
+    good(&text(cut));
+    all_refused(&[
+        (text(&format!("{cut}{main}")), "s:14:6: power_cut happens while no task is at anything"),
+        (text(&format!("{cut}task = \"b\"")), "s:15:8: power_cut happens while no task is at"),
     ]);
     good(&text(&format!("{fsync}task = \"a\"\n[run]\nseed = 1")));
 }
@@ -277,9 +302,32 @@ fn sizes_that_do_not_fit_together() {
             "s:17:10: it ends at sector 2099200 of the device",
         ),
         (disk("").replace("\"1m\"", "\"2g\""), "s:6:9: track is 2147483648 bytes: expected 1 to"),
+        (disk("").replace("\"1g\"", "0"), "s:5:8: size is 0 bytes: expected 1 to 17179869184"),
+        (
+            text("[queue]\nmax_segment_size = 512"),
+            "s:11:20: max_segment_size is 512 bytes: expected",
+        ),
+        (text("[queue]\nsegment_boundary = 512"), "s:11:20: segment_boundary is 512 bytes: exp"),
+        (
+            text("sector = 1\n[queue]\nlogical_block_size = 4096"),
+            "s:10:10: sector is 1: expected a multiple of 8, the sectors of a logical block",
+        ),
+        (
+            text("[queue]\nlogical_block_size = 4096\n[partition]\nstart = 512"),
+            "s:13:9: start is 512 bytes: expected whole logical blocks of 4096",
+        ),
+        (
+            text("[[op]]\ndo = \"randwrite\"\nlen = \"1m\""),
+            "s:12:7: len is 1048576 bytes: expected 1 to 65536, the size of the file at the start",
+        ),
+        (
+            text("[[op]]\ndo = \"fsync\"\nrepeat = 1000000\nthen = \"fsync\""),
+            "s:10:1: with this [[op]] there are more than 1000000 operations: make `repeat`",
+        ),
     ]);
     good(&disk("size = 4096\nsector = 2097144"));
     good(&size(&most.to_string()));
+    good(&text("[[op]]\ndo = \"fsync\"\nrepeat = 1000000"));
 }
 
 #[test]
@@ -306,6 +354,16 @@ fn words_that_a_terminal_would_obey() {
         (
             format!("{HEAD}switches = {{ dirty_tracking = \"x\" }}\n{WORLD}"),
             "s:3:31: dirty_tracking cannot be `x`: expected one of",
+        ),
+        (format!("{HEAD}title = \"u\"\n{WORLD}"), "s:3:1: `title` stands here twice: leave one"),
+        (text(FILE), "s:11:8: two files are called `f`: give one another name"),
+        (
+            text("[[op]]\ndo = \"fsync\"\nfile = \"g\""),
+            "s:12:8: no file is called `g`: expected one of f",
+        ),
+        (
+            format!("{HEAD}{WORLD}[[op]]\ndo = \"fsync\""),
+            "s:7:1: the scenario has no [[file]]: add one",
         ),
         (
             String::new(),

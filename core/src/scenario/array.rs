@@ -99,7 +99,8 @@ fn parity(table: &RawArray, level: ParityLevel, chunk: Sectors) -> Result<ArrayK
                 (text.span(), format!("no consistency `{name}`: expected one of {known}"))
             })?;
             if *found == Consistency::PartialParity && level != ParityLevel::Raid5 {
-                let message = "partial parity is for raid5: expected none, bitmap or journal";
+                let message =
+                    "consistency is ppl, which raid5 has: expected none, bitmap or journal";
                 return Err((text.span(), message.to_owned()));
             }
             *found
@@ -120,11 +121,15 @@ pub(super) const CONSISTENCIES: [(&str, Consistency); 4] = [
 const LAST: ParityLayout = ParityLayout::ParityLast;
 
 /// Some members of an array that has so many.
-pub(super) fn some(raw: &Spanned<Vec<Spanned<i64>>>, count: u64) -> Result<Members, Problem> {
+pub(super) fn some(
+    name: &str,
+    raw: &Spanned<Vec<Spanned<i64>>>,
+    count: u64,
+) -> Result<Members, Problem> {
     raw.get_ref().iter().try_fold(Members::NONE, |all, one| {
-        let member = MemberId::new(number("a member", one, 0, count.saturating_sub(1))? as u32);
+        let member = MemberId::new(number(name, one, 0, count.saturating_sub(1))? as u32);
         if all.has(member) {
-            let message = format!("member {} is listed twice: leave one out", member.get());
+            let message = format!("{name} has {} twice: leave one out", member.get());
             return Err((one.span(), message));
         }
         Ok(all.with(member))
@@ -136,7 +141,7 @@ pub(super) fn failed(kind: Option<&ArrayKind>, raw: &Raw) -> Result<Members, Pro
     let failed = raw.array.as_ref().and_then(|table| table.get_ref().failed.as_ref());
     let (Some(kind), Some(listed)) = (kind, failed) else { return Ok(Members::NONE) };
     let ArrayShape { level, members, .. } = kind.shape();
-    let failed = some(listed, u64::from(members))?;
+    let failed = some("failed", listed, u64::from(members))?;
     if survives(kind, failed) {
         return Ok(failed);
     }
@@ -177,11 +182,18 @@ pub(super) fn check_ops(array: Option<&ArrayKind>, raw: &Raw) -> Result<(), Prob
             let place = op.members.as_ref().map_or_else(|| op.what.span(), Spanned::span);
             return Err((place, "the device is no array: say which in [array]".to_owned()));
         }
+        if acts && name != "fail_member" && matches!(array, Some(ArrayKind::Chunks { .. })) {
+            let message = format!(
+                "{name}: a raid0 has neither copies nor parity to make anything of, expected \
+                 another level"
+            );
+            return Err((op.what.span(), message));
+        }
         if let Some(member) = &op.member {
             number("member", member, 0, members.saturating_sub(1))?;
         }
         if let Some(all) = &op.members {
-            some(all, members)?;
+            some("members", all, members)?;
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! What goes wrong in a scenario: faults by name, each with where and how often.
 
 use super::fields::{Problem, number};
-use super::file::given;
+use super::file::{given, named_file};
 use super::keys::FAULTS;
 use super::raw::{Raw, RawFault, RawOp};
 use super::{MAX_FILE, MAX_OPS, StartFile};
@@ -11,7 +11,7 @@ use crate::errno::Errno;
 use crate::fault::{Fault, FaultEffect, FaultPoint};
 use crate::frames::UserFault;
 use crate::iomap::MapType;
-use crate::units::{Bytes, FileId, Pos, Sector};
+use crate::units::{Bytes, Pos, Sector};
 use core::ops::Range;
 use toml::Spanned;
 
@@ -145,11 +145,7 @@ fn engine(raw: &RawFault, files: &[StartFile], often: &Often) -> Result<Fault, P
         (Some(returns), None) => FaultEffect::Gives(map_type(returns)?),
         (None, _) => FaultEffect::Fails(errno(raw, usual)?),
     };
-    let file = raw.file.as_ref().map(|name| {
-        let at = files.iter().position(|file| file.name == *name.get_ref());
-        let none = || (name.span(), format!("no file is called `{}`", name.get_ref()));
-        at.map(|at| FileId::new(at as u32)).ok_or_else(none)
-    });
+    let file = raw.file.as_ref().map(|name| named_file(files, name));
     let at = raw.file_off.as_ref().map(|at| Pos::ZERO + *at.get_ref());
     let Often { after, times } = *often;
     Ok(Fault { point, file: file.transpose()?, at, effect, after, times, fired: 0 })

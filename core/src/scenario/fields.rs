@@ -43,8 +43,14 @@ pub(crate) type Span = core::ops::Range<usize>;
 
 /// The table that a text is.
 pub(crate) fn parse(text: &str) -> Result<Spanned<DeTable<'_>>, Problem> {
-    DeTable::parse(text)
-        .map_err(|error| (error.span().unwrap_or(0..0), error.message().replace('\n', " ")))
+    DeTable::parse(text).map_err(|error| {
+        let place = error.span().unwrap_or(0..0);
+        let message = error.message().replace('\n', " ");
+        match text.get(place.clone()).filter(|_| message == "duplicate key") {
+            Some(key) => (place, format!("`{}` stands here twice: leave one out", cut(key))),
+            None => (place, message),
+        }
+    })
 }
 
 /// A table whose keys are all known.
@@ -181,7 +187,7 @@ pub(crate) fn integer(value: &DeValue<'_>) -> Result<i64, &'static str> {
 
 /// A list such as `[1, 2]`.
 pub(crate) fn integers(value: &DeValue<'_>) -> Result<Vec<Spanned<i64>>, &'static str> {
-    const EXPECTED: &str = "a list of whole numbers such as [1, 2]";
+    const EXPECTED: &str = "whole numbers in brackets, such as [1, 2]";
     let all = value.as_array().ok_or(EXPECTED)?;
     let each = all.iter().map(|entry| {
         let number = integer(entry.get_ref()).map_err(|_| EXPECTED)?;

@@ -2,23 +2,21 @@
 //!
 //! Version 0 carries no promise. Every error names line, column and field.
 
+use super::devices::{build_device, build_disks};
 use super::dirty::{build_dirty, span};
 use super::fault::build_faults;
 pub use super::fields::ScenarioError;
 use super::fields::{self, Problem, Span, locate, number};
 use super::random::Random;
-use super::raw::{self, Raw, RawDevice, RawOp, RawWorld};
+use super::raw::{self, Raw, RawOp, RawWorld};
 use super::shape;
 use super::size::beside;
 use super::start::{Taken, build_files};
 use super::tasks::{build_order, build_pressure, build_tasks, task_of};
 use super::variants::build_variants;
-use super::{
-    Action, MAX_DISKS, MAX_FILE, MAX_HELD, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp, StartFile,
-};
+use super::{Action, MAX_FILE, MAX_HELD, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp, StartFile};
 use super::{array, keys, queue, together, zoned};
 use crate::cache::frame_alloc::FramePolicy;
-use crate::device::disk::Disk;
 use crate::device::sim::Timing;
 use crate::dirty::DirtyConfig;
 use crate::engine::{ReadFlags, WriteFlags};
@@ -26,7 +24,7 @@ use crate::geometry::{Geometry, GeometryError, MAX_ORDER};
 use crate::ops::advise::Advice;
 use crate::ops::fallocate::FallocMode;
 use crate::ops::readahead::ReadaheadLimits;
-use crate::units::{Blocks, Bytes, FileId, FileRange, Nanos, Order, Pages, Pos};
+use crate::units::{Blocks, Bytes, FileId, FileRange, Order, Pages, Pos};
 use core::ops::Range;
 use toml::Spanned;
 use toml::de::DeTable;
@@ -61,6 +59,9 @@ pub(super) fn build(
     }
     let geometry = build_geometry(&raw.world)?;
     let variants = build_variants(raw, root)?;
+    let array = raw.array.as_ref().map(array::build).transpose()?;
+    let array_failed = array::failed(array.as_ref(), raw)?;
+    array::check_ops(array.as_ref(), raw)?;
     let files = build_files(geometry, raw)?;
     let mut ops = Vec::new();
     let tasks = build_tasks(&raw.op)?;
@@ -84,9 +85,6 @@ pub(super) fn build(
         files.iter().any(|file| file.name == name && matches!(file.fs, super::FileSystem::Zone(_)))
     };
     zoned::check_ops(raw, is_zone)?;
-    let array = raw.array.as_ref().map(array::build).transpose()?;
-    let array_failed = array::failed(array.as_ref(), raw)?;
-    array::check_ops(array.as_ref(), raw)?;
     let dirty = raw.dirty.as_ref().map(|dirty| build_dirty(geometry, dirty)).transpose()?;
     let devices = disks.len() as u32 + 1;
     let dirty = dirty.map(|dirty| DirtyConfig { devices, ..dirty });
@@ -130,63 +128,6 @@ fn build_geometry(world: &Spanned<RawWorld>) -> Result<Geometry, Problem> {
         let place = if of_page { page_size } else { block_size }.span();
         (place, error.to_string())
     })
-}
-
-/// The devices beside the first.
-fn build_disks(raw: &Raw) -> Result<Vec<Timing>, Problem> {
-    let mut all = Vec::new();
-    for (nth, entry) in raw.disk.iter().enumerate() {
-        let disk = entry.get_ref();
-        if nth == MAX_DISKS {
-            return Err((entry.span(), format!("more than {MAX_DISKS} disks")));
-        }
-        let others = &raw.disk[..nth];
-        if others.iter().any(|other| other.get_ref().name.get_ref() == disk.name.get_ref()) {
-            let message = format!("two disks are called `{}`", disk.name.get_ref());
-            return Err((disk.name.span(), message));
-        }
-        let of_one = [raw.queue.as_ref().map(Spanned::span), raw.array.as_ref().map(Spanned::span)];
-        if let Some(place) = of_one.into_iter().flatten().next() {
-            let message = "a queue, or an array, is for one device: leave it out, or [[disk]]";
-            return Err((place, message.to_owned()));
-        }
-        all.push(build_device(&disk.device)?);
-    }
-    Ok(all)
-}
-
-fn build_device(raw: &RawDevice) -> Result<Timing, Problem> {
-    let micros = |name, value| number(name, value, 0, 60_000_000).map(|n| Nanos::new(n * 1000));
-    match raw {
-        RawDevice::Queue { depth, latency_us, mib_per_second, flush_us } => {
-            let per_second = number("mib_per_second", mib_per_second, 1, 1_000_000)?;
-            Ok(Timing::Queue {
-                depth: number("depth", depth, 1, 1024)? as u32,
-                latency: micros("latency_us", latency_us)?,
-                per_kib: Nanos::new(1_000_000_000 / (per_second * 1024)),
-                flush: micros("flush_us", flush_us)?,
-            })
-        }
-        RawDevice::Disk { rpm, size: whole, track, settle_us, seek_us, flush_us } => {
-            let (size, bytes) = (*whole.get_ref(), *track.get_ref());
-            if bytes.is_zero() || bytes > size {
-                let message = format!(
-                    "track is {} bytes: expected 1 to {}, the `size` of the disk",
-                    bytes.get(),
-                    size.get()
-                );
-                return Err((track.span(), message));
-            }
-            let disk = Disk {
-                size,
-                track: bytes,
-                turn: Nanos::new(60_000_000_000 / number("rpm", rpm, 1, 1_000_000)?),
-                settle: micros("settle_us", settle_us)?,
-                stroke: micros("seek_us", seek_us)?,
-            };
-            Ok(Timing::Disk { disk, flush: micros("flush_us", flush_us)? })
-        }
-    }
 }
 
 /// Refuses a scenario whose files would need more memory than a run may have: what they hold at
@@ -263,8 +204,11 @@ fn push_ops(
         None => None,
     };
     let mut push = |action| {
-        if ops.len() + 2 > MAX_OPS {
-            return Err((entry.span(), format!("more than {MAX_OPS} operations")));
+        if ops.len() + 1 + usize::from(then.is_some()) > MAX_OPS {
+            let message = format!(
+                "with this [[op]] there are more than {MAX_OPS} operations: make `repeat` smaller"
+            );
+            return Err((entry.span(), message));
         }
         ops.push(ScenarioOp { task, file, action });
         ops.extend(then.map(|action| ScenarioOp { task, file, action }));
@@ -293,7 +237,14 @@ fn push_ops(
             let len = range()?.len();
             let blocks = whole.len().get().checked_div(len.get()).unwrap_or(0);
             if blocks == 0 {
-                return Err((entry.span(), "the file holds no piece of this `len`".to_owned()));
+                let (len, size) = (len.get(), whole.len().get());
+                let message = format!(
+                    "len is {len} bytes: expected 1 to {size}, the size of the file at the start"
+                );
+                return Err((
+                    raw.len.as_ref().map_or_else(|| entry.span(), Spanned::span),
+                    message,
+                ));
             }
             let seed =
                 raw.seed.as_ref().map_or(Ok(1), |n| number("seed", n, 0, i64::MAX as u64))?;
@@ -347,9 +298,17 @@ fn reflink_source(files: &[StartFile], entry: &Spanned<RawOp>) -> Result<FileId,
     let missing =
         || (entry.span(), "`source`, the file to link blocks from, is missing".to_owned());
     let named = named.ok_or_else(missing)?;
-    let at = files.iter().position(|file| file.name == *named.get_ref());
-    at.map(|at| FileId::new(at as u32))
-        .ok_or_else(|| (named.span(), format!("no file is called `{}`", named.get_ref())))
+    named_file(files, named)
+}
+
+/// The file of a name.
+pub(super) fn named_file(files: &[StartFile], name: &Spanned<String>) -> Result<FileId, Problem> {
+    let at = files.iter().position(|file| file.name == *name.get_ref());
+    at.map(|at| FileId::new(at as u32)).ok_or_else(|| {
+        let known: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+        let (name, known, place) = (name.get_ref(), known.join(", "), name.span());
+        (place, format!("no file is called `{name}`: expected one of {known}"))
+    })
 }
 
 fn sync_action(name: &str) -> Option<Action> {
@@ -362,16 +321,13 @@ fn sync_action(name: &str) -> Option<Action> {
 }
 
 fn find_file(files: &[StartFile], entry: &Spanned<RawOp>) -> Result<FileId, Problem> {
-    let Some(name) = &entry.get_ref().file else {
-        return if files.is_empty() {
-            Err((entry.span(), "the scenario has no [[file]]".to_owned()))
-        } else {
-            Ok(FileId::new(0))
-        };
-    };
-    let at = files.iter().position(|file| file.name == *name.get_ref());
-    let at = at.ok_or_else(|| (name.span(), format!("no file is called `{}`", name.get_ref())))?;
-    Ok(FileId::new(at as u32))
+    match &entry.get_ref().file {
+        _ if files.is_empty() => {
+            Err((entry.span(), "the scenario has no [[file]]: add one".to_owned()))
+        }
+        None => Ok(FileId::new(0)),
+        Some(name) => named_file(files, name),
+    }
 }
 
 /// An operation lacks a key.

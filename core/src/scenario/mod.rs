@@ -3,6 +3,7 @@
 mod armed;
 mod array;
 pub mod crash;
+mod devices;
 mod dirty;
 pub mod explore;
 pub mod fault;

@@ -6,6 +6,9 @@ use crate::block::limits::{DriverLimits, LimitRules, QueueLimits};
 use crate::units::{Bytes, SECTOR_SIZE};
 use toml::Spanned;
 
+/// No piece of memory has a limit below this (`BLK_MIN_SEGMENT_SIZE`).
+const PAGE: Bytes = Bytes::kib(4);
+
 /// Limits as the kernel would make them of what the table says; what it does not say is as of a
 /// usual device.
 pub(super) fn build(raw: &Spanned<RawQueue>) -> Result<QueueLimits, Problem> {
@@ -35,6 +38,15 @@ pub(super) fn build(raw: &Spanned<RawQueue>) -> Result<QueueLimits, Problem> {
                 "{name} is {bytes} bytes: expected a power of two, as the kernel keeps it as a mask"
             );
             return Err((place, message));
+        }
+    }
+    // What joins at multiples may be of shorter pieces.
+    let pieces =
+        [("segment_boundary", boundary), ("max_segment_size", segment.filter(|_| gap.is_none()))];
+    for (name, value) in pieces {
+        if let (Some(place), Some(bytes)) = (table.size(name), value.filter(|size| *size < PAGE)) {
+            let message = format!("{name} is {} bytes: expected 4096 at least", bytes.get());
+            return Err((place.span(), message));
         }
     }
     let usual = QueueLimits::USUAL;

@@ -84,7 +84,7 @@ fn kept(raw: &RawOp) -> Result<Kept, Problem> {
             let message = "`members` says all of it: leave out `mode` and `seed`";
             return Err((members.span(), message.to_owned()));
         }
-        return Ok(Kept::Members(super::array::some(members, 64)?));
+        return Ok(Kept::Members(super::array::some("members", members, 64)?));
     }
     let named = raw.mode.as_ref().map(|mode| (mode.get_ref().as_str(), mode.span()));
     if let (Some(seed), None | Some(("none" | "all", _))) = (seed, &named) {

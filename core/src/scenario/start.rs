@@ -31,10 +31,13 @@ pub(super) fn build_files(geometry: Geometry, raw: &Raw) -> Result<Vec<StartFile
         let file = entry.get_ref();
         let name = file.name.get_ref();
         if files.len() == MAX_FILES {
-            return Err((entry.span(), format!("more than {MAX_FILES} files")));
+            let message =
+                format!("a scenario has at most {MAX_FILES} [[file]]: leave this one out");
+            return Err((entry.span(), message));
         }
         if files.iter().any(|other| other.name == *name) {
-            return Err((file.name.span(), format!("two files are called `{name}`")));
+            let message = format!("two files are called `{name}`: give one another name");
+            return Err((file.name.span(), message));
         }
         let len = given(file.size.as_ref());
         let fill = file.fill.as_ref().map_or(Ok(0), |fill| number("fill", fill, 0, 255))? as u8;
@@ -185,7 +188,8 @@ fn share(
     let other = files.iter_mut().find(|other| other.name == *of.get_ref());
     let lists = |other: &&mut StartFile| other.extents.is_some() && other.fs == FileSystem::Extents;
     let Some(other) = other.filter(lists) else {
-        let message = format!("no file `{}` with extents stands above", of.get_ref());
+        let name = of.get_ref();
+        let message = format!("no file `{name}` with extents stands above: name one that does");
         return Err((of.span(), message));
     };
     let why = if other.driver.is_some() {

@@ -24,7 +24,8 @@ pub(super) fn build_tasks(ops: &[Spanned<RawOp>]) -> Result<Vec<String>, Problem
             continue;
         }
         if tasks.len() == MAX_TASKS {
-            return Err((name.span(), format!("more than {MAX_TASKS} tasks")));
+            let message = format!("task is the {MAX_TASKS}th besides main: expected fewer");
+            return Err((name.span(), message));
         }
         tasks.push(text.clone());
     }
@@ -64,7 +65,9 @@ pub(super) fn build_order(tasks: &[String], raw: &Raw) -> Result<Order, Problem>
         }
         (None, Some(_)) => {
             if let Some(step) = raw.schedule.get(MAX_STEPS) {
-                return Err((step.span(), format!("more than {MAX_STEPS} steps")));
+                let message =
+                    format!("a schedule has at most {MAX_STEPS} steps: leave this one out");
+                return Err((step.span(), message));
             }
             let others = [
                 Some(DEVICE),

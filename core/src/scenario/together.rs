@@ -2,7 +2,7 @@
 
 use super::fields::Problem;
 use super::raw::Raw;
-use super::{FileSystem, Scenario, StartFile};
+use super::{FileSystem, MAIN, Scenario, StartFile};
 use crate::device::sim::Timing;
 use crate::units::{Bytes, DevAddr, SECTOR_SIZE};
 use toml::Spanned;
@@ -11,7 +11,8 @@ use toml::Spanned;
 pub(super) fn check(raw: &Raw, scenario: &Scenario) -> Result<(), Problem> {
     check_blocks(raw, scenario)?;
     check_zones(raw, scenario)?;
-    check_ends(raw, scenario)
+    check_places(raw, scenario)?;
+    check_alone(raw)
 }
 
 /// An array counts in sectors, and no file system has blocks that are smaller than those of its
@@ -54,36 +55,80 @@ fn check_zones(raw: &Raw, scenario: &Scenario) -> Result<(), Problem> {
     }
 }
 
-/// Whatever lies on a disk of a known size lies before its end.
-fn check_ends(raw: &Raw, scenario: &Scenario) -> Result<(), Problem> {
+/// Whatever lies on a disk of a known size lies before its end, and begins at a whole block of the
+/// queue's.
+fn check_places(raw: &Raw, scenario: &Scenario) -> Result<(), Problem> {
+    let queue = raw.queue.as_ref().and_then(|queue| queue.get_ref().size("logical_block_size"));
+    let unit = queue.map_or(1, |unit| unit.get_ref().get());
+    let whole = |bytes: u64| bytes.is_multiple_of(unit);
+    if let Some(partition) = raw.partition.as_ref().filter(|one| !whole(one.start.get_ref().get()))
+    {
+        let start = partition.start.get_ref().get();
+        let message = format!("start is {start} bytes: expected whole logical blocks of {unit}");
+        return Err((partition.start.span(), message));
+    }
     for (entry, file) in raw.file.iter().zip(&scenario.files) {
         let nth = file.on.get() as usize;
         let timing = nth.checked_sub(1).map_or(scenario.device, |nth| scenario.disks[nth]);
-        let Timing::Disk { disk, .. } = timing else { continue };
-        let whole = DevAddr::ZERO + disk.size;
-        let ends = ends(file).into_iter().map(|end| end + scenario.partition);
-        let Some((at, end)) = ends.enumerate().find(|(_, end)| *end > whole) else { continue };
-        let raw = entry.get_ref();
-        let place = raw.extent.get(at).map(Spanned::span);
-        let place = place.or_else(|| raw.sector.as_ref().map(Spanned::span));
-        let (end, size) = (end.get().div_ceil(SECTOR_SIZE), disk.size.get() / SECTOR_SIZE);
-        let message = format!(
-            "it ends at sector {end} of the device, and the disk has {size}: choose an earlier \
-             `sector`, or a larger `size` of the disk"
-        );
-        return Err((place.unwrap_or_else(|| entry.span()), message));
+        let size = if let Timing::Disk { disk, .. } = timing { Some(disk.size) } else { None };
+        for (at, (start, end)) in stretches(file).into_iter().enumerate() {
+            let end = (end + scenario.partition).get().div_ceil(SECTOR_SIZE);
+            let most = size.map_or(u64::MAX, |size| size.get() / SECTOR_SIZE);
+            let message = if end > most {
+                format!(
+                    "it ends at sector {end} of the device, and the disk has {most}: choose an \
+                     earlier `sector`, or a larger `size` of the disk"
+                )
+            } else if !whole(start.get()) {
+                let (first, unit) = (start.sector_floor().get(), unit / SECTOR_SIZE);
+                format!(
+                    "sector is {first}: expected a multiple of {unit}, the sectors of a logical \
+                     block"
+                )
+            } else {
+                continue;
+            };
+            let raw = entry.get_ref();
+            let place = raw.extent.get(at).map(Spanned::span);
+            let place = place.or_else(|| raw.sector.as_ref().map(Spanned::span));
+            return Err((place.unwrap_or_else(|| entry.span()), message));
+        }
     }
     Ok(())
 }
 
-/// Where each part of a file ends on its device.
-fn ends(file: &StartFile) -> Vec<DevAddr> {
+/// Where each part of a file begins and ends on its device.
+fn stretches(file: &StartFile) -> Vec<(DevAddr, DevAddr)> {
+    let stretch = |at: DevAddr, len: Bytes| (at, at + len);
     if let FileSystem::Zone(zone) = file.fs {
         let whole = zone.whole();
-        return whole.addr.map(|at| at + whole.range.len()).into_iter().collect();
+        return whole.addr.map(|at| stretch(at, whole.range.len())).into_iter().collect();
     }
-    match &file.extents {
-        None => vec![DevAddr::ZERO + Bytes::new(file.size.get())],
-        Some(extents) => extents.iter().map(|extent| extent.addr + extent.range.len()).collect(),
+    let Some(extents) = &file.extents else {
+        return vec![stretch(DevAddr::ZERO, Bytes::new(file.size.get()))];
+    };
+    extents.iter().map(|extent| stretch(extent.addr, extent.range.len())).collect()
+}
+
+/// The power goes, and members of an array fail, while nobody is at anything: between operations of
+/// main that no schedule turns around.
+fn check_alone(raw: &Raw) -> Result<(), Problem> {
+    let alone = |word: &str| {
+        ["power_cut", "fail_member", "replace_member", "check_array", "repair_array"]
+            .contains(&word)
+    };
+    let scheduled = raw.schedule.iter().any(|step| step.get_ref().task.get_ref() == MAIN);
+    for op in raw.op.iter().map(Spanned::get_ref).filter(|op| alone(op.what.get_ref())) {
+        let task = op.task.as_ref().filter(|task| task.get_ref() != MAIN);
+        if task.is_none() && !scheduled {
+            continue;
+        }
+        let what = op.what.get_ref();
+        let message = format!(
+            "{what} happens while no task is at anything: leave out `task`, and name {MAIN} in no \
+             step of the schedule"
+        );
+        return Err((task.map_or_else(|| op.what.span(), Spanned::span), message));
     }
+    Ok(())
 }
