@@ -285,6 +285,14 @@ fn sizes_that_do_not_fit_together() {
             "s:7:1: with this file the run would hold 1073745920 bytes in memory, and 1073741824",
         ),
         (
+            disk(&extent.replace("len = 4096", "len = 0")).replace("sector = ", "sector = 0"),
+            "s:18:7: len is 0 bytes: expected one block of 4096 bytes, or several",
+        ),
+        (
+            disk(&extent.replace("at = 0", "at = 100")).replace("sector = ", "sector = 0"),
+            "s:17:6: at is 100 bytes: expected a multiple of the block size 4096",
+        ),
+        (
             text("prealloc = 0"),
             "s:10:12: prealloc is 0: expected a size of 1 to 17179869184 bytes (16 GiB), such",
         ),
@@ -332,7 +340,7 @@ fn sizes_that_do_not_fit_together() {
 
 #[test]
 fn words_that_a_terminal_would_obey() {
-    let line = "expected text on one line, not empty and without control characters";
+    let line = "expected 1 to 1000 bytes of text on one line, without control characters";
     let bell = format!("{HEAD}{WORLD}[[variant]]\nname = \"a\\u001b[31mb\"\n");
     all_refused(&[
         (
@@ -346,6 +354,10 @@ fn words_that_a_terminal_would_obey() {
             &format!("s:8:8: name is \"a\\u{{202e}}b\": {line}"),
         ),
         (text("[[op]]\ndo = \"\\u0007\""), &format!("s:11:6: do is \"\\u{{7}}\": {line}")),
+        (
+            format!("version = 0\ntitle = \"{}\"\n{WORLD}", "long".repeat(300)),
+            &format!("s:2:9: title is \"{}\u{2026}\": {line}", "long".repeat(12)),
+        ),
         (text("\"\\u001b\" = 1"), "s:10:1: unknown field `\\u{1b}`, expected one of"),
         (
             format!("{HEAD}switches = {{ dirty = \"per-folio\" }}\n{WORLD}"),

@@ -169,8 +169,8 @@ pub(crate) fn string(value: &DeValue<'_>) -> Result<String, &'static str> {
 /// A string that can go to a terminal and into a picture.
 pub(crate) fn label(value: &DeValue<'_>) -> Result<String, &'static str> {
     let text = string(value)?;
-    if text.is_empty() || !text.chars().all(is_plain) {
-        return Err("text on one line, not empty and without control characters");
+    if !(1..=1000).contains(&text.len()) || !text.chars().all(is_plain) {
+        return Err("1 to 1000 bytes of text on one line, without control characters");
     }
     Ok(text)
 }

@@ -258,13 +258,17 @@ fn build_extent(geometry: Geometry, entry: &Spanned<RawExtent>) -> Result<StartE
     let raw = entry.get_ref();
     let (at, len) = (*raw.at.get_ref(), *raw.len.get_ref());
     let block = geometry.block_size().get();
-    for (name, value, place) in [("at", at, raw.at.span()), ("len", len, raw.len.span())] {
-        if !value.get().is_multiple_of(block) || name == "len" && value.is_zero() {
-            let bytes = value.get();
-            let message =
-                format!("{name} is {bytes} bytes: expected a multiple of the block size {block}");
-            return Err((place, message));
-        }
+    let whole = |size: Bytes| size.get().is_multiple_of(block);
+    if !whole(at) {
+        let at = at.get();
+        let message = format!("at is {at} bytes: expected a multiple of the block size {block}");
+        return Err((raw.at.span(), message));
+    }
+    if len.is_zero() || !whole(len) {
+        let len = len.get();
+        let message =
+            format!("len is {len} bytes: expected one block of {block} bytes, or several");
+        return Err((raw.len.span(), message));
     }
     within(entry.span(), Pos::ZERO + at + len)?;
     let state = match raw.kind.get_ref().as_str() {
