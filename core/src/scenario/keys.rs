@@ -339,6 +339,13 @@ pub(crate) fn of_word<'t>(
     Some((word, by.always, own))
 }
 
+/// Whether a key of a table means something where another one gets a word.
+pub(crate) fn takes(table: &str, (by, word): (&str, &str), key: &str) -> bool {
+    let by = BY_WORD.iter().find(|one| one.table == table && one.key == by);
+    let found = by.and_then(|by| Some((by, by.words.iter().find(|(known, _)| *known == word)?)));
+    found.is_none_or(|(by, (_, own))| own.contains(&key) || by.always.contains(&key))
+}
+
 /// Refuses a key that means nothing beside the word on which the keys of a table depend.
 pub(crate) fn check_words(table: &str, has: &DeTable<'_>) -> Result<(), Problem> {
     let Some((word, always, Some(own))) = of_word(table, has) else { return Ok(()) };

@@ -176,6 +176,42 @@ fn tables_are_added_and_a_key_without_a_value_is_gone() {
 }
 
 #[test]
+fn with_another_operation_go_the_keys_that_it_does_not_take() {
+    let mut desk = Desk::new(TEXT);
+    let op = desk.section("op") + 1;
+    let set = |word: &str| Edit::Change(Change::Set(op, "do".to_owned(), word.to_owned()));
+    desk.does(set("pread"));
+    assert_eq!(desk.ops()[1], "pread 4k at 20k");
+    desk.does(set("fsync"));
+    assert_eq!(desk.ops()[1], "fsync");
+    assert!(desk.editor.checked().expect("an answer").wrong.is_none());
+    let caret = desk.editor.caret.clone().expect("a place");
+    assert_eq!(&desk.editor.text[caret], "\"fsync\"");
+    // A word that is none takes nothing away.
+    desk.does(Edit::Change(Change::Set(op - 1, "do".to_owned(), "preed".to_owned())));
+    assert_eq!(desk.ops()[0], "preed 64k at 0");
+    desk.does(Edit::Typed(
+        TEXT.replace(
+            "do = \"fsync\"",
+            "do = \"fsync\"\n\n[array]\n\
+        level = \"raid5\" # parity\nchunk = \"4k\"\nlayout = \"left-symmetric\"\nmembers = 4",
+        ),
+        0,
+    ));
+    let array = desk.section("array");
+    desk.does(Edit::Change(Change::Set(array, "level".to_owned(), "raid1".to_owned())));
+    assert!(desk.editor.text.ends_with("level = \"raid1\" # parity\nmembers = 4\n"));
+    let inline = "[{ do = \"pwrite\", at = 0, len = \"4k\", byte = 1 }]";
+    let (start, _) = TEXT.split_once("[[op]]").expect("operations");
+    let text = start.replacen("version = 0", &format!("version = 0\nop = {inline}"), 1);
+    desk.does(Edit::Typed(text, 0));
+    let op = desk.section("op");
+    desk.does(Edit::Change(Change::Set(op, "do".to_owned(), "fsync".to_owned())));
+    assert!(desk.editor.checked().expect("an answer").wrong.is_none(), "{}", desk.editor.text);
+    assert!(desk.editor.text.contains("op = [{ do = \"fsync\""), "{}", desk.editor.text);
+}
+
+#[test]
 fn two_settings_are_compared_unless_one_is_kept() {
     let text = include_str!("../../../assets/scenarios/sub-page-dirty-tracking.toml");
     let mut desk = Desk::new(text);

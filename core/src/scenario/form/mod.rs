@@ -7,7 +7,7 @@
 mod page;
 
 use super::fields::{self, Problem, locate};
-use super::{Scenario, file};
+use super::{Scenario, file, keys};
 use core::fmt::Write as _;
 use core::ops::Range;
 use page::Page;
@@ -148,6 +148,12 @@ impl Field {
         let literal = if bare { value.to_owned() } else { quoted(value) };
         (self.place.clone(), format!("{}{literal}{}", self.before, self.after))
     }
+}
+
+/// Whether a key of a table means something where another one gets a word: another operation has
+/// other keys.
+pub fn means(table: &str, word: (&str, &str), key: &str) -> bool {
+    keys::takes(table, word, key)
 }
 
 /// A text in quotes.
