@@ -16,8 +16,8 @@ pub(super) fn check(raw: &Raw, scenario: &Scenario) -> Result<(), Problem> {
 }
 
 /// An array counts in sectors, and no file system has blocks that are smaller than those of its
-/// device (`sb_set_blocksize`). Worlds of smaller blocks than a sector are no kernel's: there a queue
-/// is taken that says nothing of it.
+/// device (`sb_set_blocksize`). Worlds of smaller blocks than a sector are no kernel's: there a
+/// queue is taken that says nothing of it.
 fn check_blocks(raw: &Raw, scenario: &Scenario) -> Result<(), Problem> {
     let block = scenario.geometry.block_size();
     if block < Bytes::new(SECTOR_SIZE) && scenario.array.is_some() {
@@ -36,8 +36,8 @@ fn check_blocks(raw: &Raw, scenario: &Scenario) -> Result<(), Problem> {
     Err((field.span(), message))
 }
 
-/// A partition has whole zones, as the kernel takes no other (`blkpg_do_ioctl`, `blk_add_partition`),
-/// and an array of disks has none.
+/// A partition has whole zones, as the kernel takes no other (`blk_add_partition`), and an array of
+/// disks has none.
 fn check_zones(raw: &Raw, scenario: &Scenario) -> Result<(), Problem> {
     let Some(zones) = scenario.zones else { return Ok(()) };
     if let Some(array) = &raw.array {

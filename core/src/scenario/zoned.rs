@@ -67,7 +67,10 @@ pub(super) fn file(
     } else {
         Zone::conventional(start, capacity)
     };
-    let has = |other: &&StartFile| matches!(other.fs, FileSystem::Zone(zone) if zone.whole().addr == Some(start));
+    let has = |other: &&StartFile| match other.fs {
+        FileSystem::Zone(zone) => zone.whole().addr == Some(start),
+        FileSystem::Extents | FileSystem::Ext2 | FileSystem::Memory => false,
+    };
     if let Some(other) = others.iter().find(has) {
         let message = format!("zone {nth} is file `{}`: choose another zone", other.name);
         return Err((place, message));
