@@ -1,16 +1,17 @@
 //! What the operations of a scenario may leave behind, whatever goes first: a plain array of bytes
 //! for each file, and every order of whole operations that keeps the order of each task.
 
-use super::{Action, FileSystem, Scenario, ScenarioOp};
+use super::{Action, FileSystem, Scenario, ScenarioOp, StartFile};
 use crate::engine::{ReadFlags, WriteFlags};
 use crate::geometry::Geometry;
-use crate::iomap::MapType;
 use crate::ops::fallocate::FallocMode;
 use crate::units::{FileRange, Pos};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most orders that are gone through.
 const MAX_ORDERS: usize = 20_000;
+/// Most bytes of files that are copied on the way.
+const MAX_COPIED: u64 = 16 << 30;
 
 /// Contents of every file.
 pub(super) type Files = Vec<Vec<u8>>;
@@ -40,26 +41,8 @@ struct Walk<'a> {
     orders: usize,
 }
 
-/// The files at the start.
-fn start(scenario: &Scenario) -> Files {
-    let each = scenario.files.iter().map(|file| {
-        let mut bytes = vec![0; file.size.get() as usize];
-        let Some(extents) = &file.extents else {
-            bytes.fill(file.fill);
-            return bytes;
-        };
-        for extent in extents.iter().filter(|extent| extent.state == MapType::Mapped) {
-            let end = (extent.range.end().get() as usize).min(bytes.len());
-            let start = (extent.range.start().get() as usize).min(end);
-            bytes[start..end].fill(file.fill);
-        }
-        bytes
-    });
-    each.collect()
-}
-
 /// Everything that is allowed; none: what the operations do depends on more than their order, or
-/// there are too many orders.
+/// there are too many orders, or an array has lost the bytes.
 pub(super) fn allowed(scenario: &Scenario) -> Option<Allowed> {
     let (early, at_once, late) = scenario.parts();
     // After a power cut nobody can say what operations do.
@@ -79,14 +62,17 @@ pub(super) fn allowed(scenario: &Scenario) -> Option<Allowed> {
         file.fs == FileSystem::Extents && file.extents.is_some() && understood
     };
     let fails = !scenario.faults.is_empty() || scenario.free_blocks.is_some();
-    if fails || !scenario.ops.iter().enumerate().all(plain) {
+    if fails || !scenario.keeps_bytes() || !scenario.ops.iter().enumerate().all(plain) {
+        return None;
+    }
+    if !few_orders(scenario, &at_once) {
         return None;
     }
     let stores = scenario.ops.iter().any(|op| matches!(op.action, Action::MmapStore { .. }));
     let moves = |op: &ScenarioOp| {
         matches!(op.action, Action::Fallocate(FallocMode::Collapse | FallocMode::Insert, _))
     };
-    let files = start(scenario);
+    let files: Files = scenario.files.iter().map(StartFile::bytes).collect();
     let allowed = Allowed {
         finals: BTreeSet::new(),
         reads: BTreeMap::new(),
@@ -106,6 +92,25 @@ pub(super) fn allowed(scenario: &Scenario) -> Option<Allowed> {
         queues[scenario.ops[nth].task as usize].push(nth);
     }
     walk.orders(&mut queues, &files, &late).then_some(walk.allowed)
+}
+
+/// Whether all orders can be gone through: how many there are, and how many bytes are copied on
+/// the way.
+fn few_orders(scenario: &Scenario, at_once: &[usize]) -> bool {
+    let mut orders: u64 = 1;
+    let mut of_task = vec![0; scenario.tasks.len()];
+    for (done, nth) in (1..).zip(at_once) {
+        // The multinomial coefficient, one factor at a time: each quotient is whole.
+        let mine: &mut u64 = &mut of_task[scenario.ops[*nth].task as usize];
+        *mine += 1;
+        orders = orders.saturating_mul(done) / *mine;
+        if orders > MAX_ORDERS as u64 {
+            return false;
+        }
+    }
+    let held: u64 = scenario.grown().iter().map(|size| size.get()).sum();
+    let ops = scenario.ops.len() as u64;
+    held.saturating_mul(ops).saturating_mul(orders) <= MAX_COPIED
 }
 
 impl Walk<'_> {
