@@ -167,6 +167,12 @@ fn what_cannot_be_judged_is_said() {
     for (head, rest, all, says) in [
         (none, "[[file]]\nname = \"a\"\n".to_owned(), vec![write], "free_blocks"),
         ("", file.to_owned(), vec![write, "\"power_cut\""], "operation 2: the power is cut"),
+        (
+            "",
+            format!("{file}[[fault]]\nat = \"copy_from_user\"\nop = 0\ncopied = 100\n"),
+            vec!["\"pwrite_dsync\"; len = \"16k\"; byte = 4", "\"fsync\""],
+            "operation 1: it meets a fault",
+        ),
         ("", format!("{file}{refuses}"), vec![write, "\"fsync\""], "operation 1: it meets a fault"),
         (
             "",

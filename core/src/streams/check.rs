@@ -226,6 +226,10 @@ impl<'a, S: Subject> Stream<'a, S> {
         }
         self.files[file].take(step, &outcome)?;
         (self.dest, self.pattern) = (dest, pattern);
+        if self.is_blind() {
+            // Of the bytes nothing can be said any more, of the state everything.
+            return self.subject.check_state();
+        }
         let whole = result.0 == Ok(op.action.touched().len());
         landed.retain(|landed| match landed.data {
             Some(_) => landed.direct && whole,

@@ -3,6 +3,7 @@
 use super::check::{Blind, Failure};
 use super::simulated::replay_variant;
 use crate::scenario::{Action, FileSystem, Scenario, Variant};
+use crate::units::FileId;
 
 /// What came of checking a scenario with one of its settings.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,10 +46,14 @@ fn unjudged(scenario: &Scenario) -> Option<String> {
     if !scenario.keeps_bytes() {
         return Some("its array has lost more members than it can do without".to_owned());
     }
+    let buffered = |file: FileId| scenario.files[file.get() as usize].driver.is_some();
     scenario.ops.iter().enumerate().find_map(|(at, op)| {
         let why = match op.action {
             Action::PowerCut(_) => "the power is cut: `crash` judges that",
             Action::Array(_) => "something is done to members of the array: see what `run` gives",
+            Action::Reflink { source, .. } if buffered(op.file) || buffered(source) => {
+                "a file that keeps its blocks in buffers shares none"
+            }
             Action::Pread { .. }
             | Action::Pwrite { .. }
             | Action::Reflink { .. }

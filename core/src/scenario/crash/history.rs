@@ -244,8 +244,10 @@ impl History {
             return;
         }
         self.failed(false);
-        // It may have been done in part.
-        self.lost |= matches!(action, Action::Truncate(_) | Action::Fallocate(..));
+        // What is not refused at once may have been done in part.
+        let refused = matches!(errno, Some(Errno::Inval | Errno::FBig | Errno::OpNotSupp));
+        let changes = matches!(action, Action::Truncate(_) | Action::Fallocate(..));
+        self.lost |= changes && !refused;
     }
     /// Bytes of memory that went bad may have been copied into clean folios, and may be written
     /// with them at any time.
@@ -299,6 +301,9 @@ impl History {
     /// orders no data before its records, so that blocks that were never durable may show what the
     /// device held before.
     pub(super) fn look(&self, found: &[u8], exposes: bool) -> Result<(), Wrong> {
+        if self.lost && exposes {
+            return Ok(());
+        }
         if self.lost {
             let stale = found.iter().position(|byte| *byte == self.stale);
             return stale.map_or(Ok(()), |pos| Err(Wrong::Stale(pos as u64)));
