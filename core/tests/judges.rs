@@ -169,6 +169,15 @@ fn what_cannot_be_judged_is_said() {
         ("", file.to_owned(), vec![write, "\"power_cut\""], "operation 2: the power is cut"),
         (
             "",
+            "[[file]]\nname = \"a\"\nmemory = true\nsize = 5000\n".to_owned(),
+            vec![
+                "\"mmap_store\"; at = 5700; len = 100; byte = 4",
+                "\"pwrite\"; at = 9000; len = 9",
+            ],
+            "operation 1: what it stores behind EOF may show later",
+        ),
+        (
+            "",
             format!("{file}[[fault]]\nat = \"copy_from_user\"\nop = 0\ncopied = 100\n"),
             vec!["\"pwrite_dsync\"; len = \"16k\"; byte = 4", "\"fsync\""],
             "operation 1: it meets a fault",

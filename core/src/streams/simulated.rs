@@ -45,6 +45,9 @@ fn abilities(scenario: &Scenario, variant: &Variant, file: FileId) -> Abilities 
         ZeroFlush::HoleOrUnwritten | ZeroFlush::AfterFirstBlock => (true, true),
         ZeroFlush::Unwritten => (true, false),
     };
+    // Nobody writes a file in memory back, and zeroes its tail then.
+    let zeroed = start.fs != FileSystem::Memory;
+    let (hides_tail, hides_tail_of_direct) = (hides_tail && zeroed, hides_tail_of_direct && zeroed);
     let geometry = scenario.geometry;
     let sector = geometry.sector_size();
     Abilities {
