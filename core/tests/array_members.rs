@@ -323,7 +323,7 @@ fn the_cut_sweep_finds_the_hole_of_a_degraded_array_and_none_with_a_log() {
         [[op]]
         do = \"fsync\"
     ";
-    let how = Thoroughness { states: 12, mount_every: 6, seed: 1, data_first: true };
+    let how = Thoroughness { every: 1, states: 12, mount_every: 6, seed: 1, data_first: true };
     let looks = |array: &str| {
         let scenario = scenario(array, ops);
         sweep(&scenario, &scenario.variants[0], how)

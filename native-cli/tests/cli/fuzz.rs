@@ -50,6 +50,13 @@ fn a_scenario_that_goes_wrong_fails_the_check_and_says_how() {
     world.write("right.toml", WRONG.replace("per-block-rfc2", "per-block"));
     let ended = world.run("fuzz --replay right.toml");
     assert_eq!((ended.code, ended.err.as_str()), (0, ""));
+    let says = "right.toml: 3 operations, one after another, agree with plain arrays";
+    assert!(ended.out.starts_with(says), "{}", ended.out);
+    // What cannot be judged is no difference.
+    world.write("full.toml", WRONG.replace("[world]", "[world]\nfree_blocks = 1"));
+    let ended = world.run("fuzz --replay full.toml");
+    assert_eq!(ended.code, 2);
+    assert!(ended.err.contains("full.toml: it cannot be judged: "), "{}", ended.err);
 }
 
 #[test]
