@@ -140,7 +140,6 @@ fn operations_are_chips_that_move_and_go() {
                 .await
         };
         page.click("#add-sync").await;
-        // What is written under the stage speaks of A; B has come to the end of the new one.
         page.until("document.querySelector(\"[data-op='3'][aria-current]\")").await;
         fine(page).await;
         assert_eq!(
@@ -178,6 +177,9 @@ fn operations_are_chips_that_move_and_go() {
         page.until("document.getElementById('add-op').innerText.includes('at ')").await;
         page.click("#add-op").await;
         page.until("document.querySelectorAll('[data-op]').length === 5").await;
+        page.until("document.querySelector(\"[data-op='2'][aria-current]\")").await;
+        let place = page.ask("document.getElementById('place').textContent").await;
+        assert!(place.as_str().is_some_and(|place| place.starts_with("B: op 3 of 5")), "{place}");
         assert_eq!(page.complaints().await, Vec::<String>::new());
     });
 }
