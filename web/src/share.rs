@@ -8,9 +8,7 @@ use crate::session::{Run, Session};
 use crate::state::{Open, Source, State};
 use folioscope_core::ENGINE_VERSION;
 use folioscope_core::behaviour::Profile;
-use folioscope_core::link::{
-    BuiltIn, Form, Fragment, LinkError, Moment, Seen, Shared, View,
-};
+use folioscope_core::link::{BuiltIn, Form, Fragment, LinkError, Moment, Seen, Shared, View};
 use folioscope_core::service::Request;
 use folioscope_core::units::FileId;
 use std::fmt::Write as _;

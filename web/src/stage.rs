@@ -2,7 +2,6 @@
 
 use crate::looking;
 use crate::session::{Part, Session};
-use folioscope_core::scene::cells::Cell;
 use folioscope_core::scene::draw::{Anchor, Id, Mark, Shape, Style};
 use folioscope_core::scene::fixed::px;
 use folioscope_core::scene::inspect::{Depth, Details, inspect, related};
@@ -166,10 +165,9 @@ fn cover(marks: &[Mark]) -> Vec<Mark> {
     vec![bar(Style::Ground, 0), bar(Style::Empty, 1), plain(words, Style::Claim, 2)]
 }
 
-/// A state's shape for the legend.
-pub(crate) fn swatch(cell: Cell) -> String {
-    let marks = folioscope_core::scene::swatch(cell);
-    let whole = svg::render_inner(16, 16, SHARED, &marks);
+/// A shape for the legend.
+pub(crate) fn swatch(marks: &[Mark]) -> String {
+    let whole = svg::render_inner(16, 16, SHARED, marks);
     // The definitions stand once on the page.
     match (whole.find("<defs>"), whole.find("</defs>")) {
         (Some(from), Some(to)) => format!("{}{}", &whole[..from], &whole[to + 7..]),
@@ -189,6 +187,7 @@ pub(crate) fn shared_patterns() -> String {
 mod tests {
     use super::*;
     use crate::lesson;
+    use folioscope_core::scene::cells::Cell;
 
     #[test]
     fn the_question_covers_the_device_and_the_answer_shows_the_waste() {
@@ -230,6 +229,7 @@ mod tests {
             .map(|row| row.state.as_str())
             .collect();
         assert!(said.contains(&"being written though clean"), "{said:?}");
-        assert!(!swatch(Cell::Wasted).contains("defs"));
+        let shape = folioscope_core::scene::swatch(Cell::Wasted);
+        assert!(!swatch(&shape).contains("defs"));
     }
 }

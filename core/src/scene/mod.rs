@@ -14,12 +14,14 @@ pub mod draw;
 pub mod fixed;
 pub mod flip;
 pub mod inspect;
+mod inspect_course;
 mod lanes;
 mod layout;
 pub mod limits;
 mod members;
 mod pack;
 pub mod plot;
+pub mod signs;
 mod snapshot;
 pub mod spots;
 pub mod svg;
@@ -37,6 +39,7 @@ use cells::Cell;
 use draw::{Id, Mark, Shape, Style};
 use fixed::{Fx, px};
 use layout::Frame;
+use signs::Sign;
 use spots::{Spot, Thing};
 use view::{Theme, View};
 
@@ -82,6 +85,8 @@ pub struct Scene {
     pub alt: String,
     /// The states that are on screen, the most notable first.
     pub legend: Vec<Cell>,
+    /// What shapes mean in lanes of a whole run.
+    pub signs: Vec<Sign>,
     /// The spans of the file that are shown, each with its place.
     pub axis: Vec<Stretch>,
     /// Bytes of a block; of several sizes the smallest.
@@ -117,6 +122,7 @@ pub fn render(sides: &[Side<'_>], view: &View) -> Scene {
         title: view.title.clone().unwrap_or_else(title),
         alt: caption::alt(sides, &frame),
         legend: caption::legend(&frame),
+        signs: signs::signs(&frame),
         axis: frame.file.segments().iter().map(stretch).collect(),
         block: frame.runs.iter().map(|run| run.now.cache.block).min().unwrap_or(1),
         theme: view.theme,
@@ -155,7 +161,8 @@ impl Scene {
             | Thing::Bio(_)
             | Thing::Request(_)
             | Thing::Chunk { .. }
-            | Thing::Left(_) => (near(spot.x0), near(spot.x1)),
+            | Thing::Left(_)
+            | Thing::Part(_) => (near(spot.x0), near(spot.x1)),
         };
         (start, end.max(start + block))
     }

@@ -62,7 +62,8 @@ fn under_cursor(state: &State) -> Option<(u64, u64, usize)> {
         | Thing::Bio(_)
         | Thing::Request(_)
         | Thing::Chunk { .. }
-        | Thing::Left(_) => return None,
+        | Thing::Left(_)
+        | Thing::Part(_) => return None,
     };
     let run = state.session.runs().last()?;
     let block = run.timeline().header().geometry.block_size().get();

@@ -4,8 +4,8 @@ use super::{Link, inspect, on, raw};
 use crate::app::Act;
 use crate::stage::{Picture, swatch};
 use crate::state::{Form, Open, State};
-use folioscope_core::scene::evidence;
 use folioscope_core::scene::table::Table;
+use folioscope_core::scene::{evidence, swatch as shape};
 use web_sys::HtmlSelectElement;
 use yew::{Event, Html, NodeRef, TargetCast as _, html};
 
@@ -102,10 +102,13 @@ pub(crate) fn caption(link: &Link, state: &State, picture: &Picture) -> Html {
             <ul id="legend" class="legend" aria-label="Legend">
                 { for picture.scene.legend.iter().map(|cell| html! {
                     <li>
-                        { raw(swatch(*cell)) }
+                        { raw(swatch(&shape(*cell))) }
                         <span class="letter">{ cell.letter() }</span>
                         { cell.words() }
                     </li>
+                }) }
+                { for picture.scene.signs.iter().map(|sign| html! {
+                    <li>{ raw(swatch(&sign.swatch())) }{ sign.words }</li>
                 }) }
             </ul>
             { tools(link, state, picture) }

@@ -58,7 +58,12 @@ fn same(a: &[BioView], b: &[BioView]) -> bool {
 }
 
 /// Paints a stretch of one cargo.
-pub(super) fn cargo(canvas: &mut Canvas, mark: crate::scene::draw::Id, cargo: Cargo, area: Area) {
+pub(in crate::scene) fn cargo(
+    canvas: &mut Canvas,
+    mark: crate::scene::draw::Id,
+    cargo: Cargo,
+    area: Area,
+) {
     match cargo {
         Cargo::Asked => canvas.fill(mark, Style::Asked, area),
         Cargo::Waste => canvas.pattern(mark, Pattern::Hatch, area),
