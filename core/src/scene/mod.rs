@@ -146,6 +146,16 @@ impl Scene {
         let part = len * pixels(at) / pixels(wide).max(1);
         span.start + part as u64
     }
+    /// The place of a byte on that axis; of one that is not shown the nearest edge.
+    pub fn x_of(&self, byte: u64) -> Fx {
+        let away = |span: &&Stretch| {
+            let before = span.start.saturating_sub(byte);
+            before.max(byte.saturating_sub(span.end))
+        };
+        let Some(span) = self.axis.iter().min_by_key(away) else { return Fx::ZERO };
+        let at = byte.clamp(span.start, span.end) - span.start;
+        span.x0 + (span.x1 - span.x0).scale(at, span.end - span.start)
+    }
     /// The bytes of the file that a box covers: whole blocks, one at least.
     pub fn bytes_of(&self, spot: &Spot) -> (u64, u64) {
         let block = self.block.max(1);

@@ -45,6 +45,8 @@ pub enum Edit {
     Redo,
     /// A table is chosen.
     Select(usize),
+    /// A field of a table is wanted.
+    Field(usize, &'static str),
     /// To what is wrong.
     ToWrong,
     /// Run it now.
@@ -111,6 +113,8 @@ pub(crate) struct Editor {
     pub(crate) refused: Option<String>,
     /// Where the caret is wanted; taken when it was put there.
     pub(crate) caret: Option<Range<usize>>,
+    /// The field that is to have the focus; taken when it got it.
+    pub(crate) field: Option<&'static str>,
     /// It opens with what comes next.
     waits: bool,
     history: History,
@@ -138,6 +142,7 @@ impl Default for Editor {
             selected: 0,
             refused: None,
             caret: None,
+            field: None,
             waits: false,
             history: History::default(),
             revision: 0,
@@ -214,6 +219,10 @@ impl Editor {
                 }
             }
             Edit::Select(at) => return self.select(at),
+            Edit::Field(at, key) => {
+                self.field = Some(key);
+                return self.select(at);
+            }
             Edit::ToWrong => {
                 let wrong = self.checked().and_then(|checked| checked.wrong.as_ref());
                 self.caret = wrong.map(|wrong| wrong.place.clone());

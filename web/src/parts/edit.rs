@@ -5,6 +5,7 @@ use super::{Link, on};
 use crate::app::Msg;
 use crate::edit::size::written;
 use crate::edit::{Change, Edit, Editor, Keep, from_utf16, place, utf16};
+use crate::grips::write;
 use crate::state::State;
 use folioscope_core::scene::spots::Thing;
 use folioscope_core::service::{Checked, Section, Wrong};
@@ -219,9 +220,7 @@ fn chips(
 /// the end.
 fn write_op(under: Option<(u64, u64, usize)>) -> Edit {
     let (at, len, after) = under.map_or((0, 4096, None), |(at, len, op)| (at, len, Some(op)));
-    let size = |bytes: u64| format!("\"{}\"", written(bytes));
-    let keys = vec![("do", "\"pwrite\"".to_owned()), ("at", size(at)), ("len", size(len))];
-    Edit::Change(Change::Op(after, keys))
+    Edit::Change(write((at, len), (after, None)))
 }
 
 fn sync_op() -> Edit {

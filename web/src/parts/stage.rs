@@ -53,8 +53,15 @@ fn tools(link: &Link, state: &State, picture: &Picture) -> Html {
     }
 }
 
-/// The picture and its twin. Who cannot see the picture finds the tables, shown or not.
-pub(crate) fn stage(link: &Link, state: &State, picture: &Picture, place: &NodeRef) -> Html {
+/// The picture and its twin, and handles over the picture. Who cannot see the picture finds the tables, shown or not.
+pub(crate) fn stage(
+    link: &Link,
+    state: &State,
+    picture: &Picture,
+    place: &NodeRef,
+    handles: Option<Html>,
+) -> Html {
+    let edits = handles.is_some();
     let hidden = state.form == Form::Table;
     let twin = if state.form == Form::Picture { "vh" } else { "twin" };
     html! {
@@ -65,7 +72,8 @@ pub(crate) fn stage(link: &Link, state: &State, picture: &Picture, place: &NodeR
                 <div id="stage" class="frame" tabindex="0" role="application"
                     aria-roledescription="picture" aria-label={inspect::label(picture)}
                     onclick={inspect::pointed(link)} onfocus={inspect::focused(link)}
-                    onkeydown={inspect::keys(link)} ref={place.clone()} />
+                    onkeydown={inspect::keys(link, edits)} ref={place.clone()} />
+                { handles.unwrap_or_default() }
             }
             <div id="twin" class={twin}>
                 <p class="vh">{ &picture.scene.alt }</p>
