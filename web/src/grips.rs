@@ -1,6 +1,7 @@
 //! Direct manipulation: what on the picture stands for which key of the scenario, and which value
 //! it means when it is dragged somewhere. It knows no browser.
 
+use crate::browser::whole;
 use crate::edit::Change;
 use crate::edit::size::written;
 use folioscope_core::scenario::size::parse_size;
@@ -9,7 +10,7 @@ use folioscope_core::scene::draw::{Mark, Shape};
 use folioscope_core::scene::fixed::Fx;
 use folioscope_core::scene::spots::{Key, Move, Spot, Thing};
 use folioscope_core::scene::view::Lane;
-use folioscope_core::service::Checked;
+use folioscope_core::service::{Checked, quoted};
 use folioscope_core::units::SECTOR_SIZE;
 
 /// Most grips of a kind: more could not be told apart.
@@ -103,7 +104,7 @@ impl Grip {
         self.what == What::Members
     }
     fn snapped(&self, value: f64, fine: bool) -> u64 {
-        let steps = |unit: u64| ((value / unit as f64).round().max(0.0) as u64) * unit;
+        let steps = |unit: u64| whole(value / unit as f64 + 0.5) * unit;
         match self.what {
             What::Write => steps(if fine { 1 } else { self.unit }),
             What::Start => steps(if fine { SECTOR_SIZE } else { self.unit }),
@@ -304,7 +305,7 @@ impl Drag {
 pub(crate) fn write((at, len): (u64, u64), (after, file): (Option<usize>, Option<&str>)) -> Change {
     let size = |bytes: u64| format!("\"{}\"", written(bytes));
     let mut keys = vec![("do", "\"pwrite\"".to_owned())];
-    keys.extend(file.map(|name| ("file", format!("{name:?}"))));
+    keys.extend(file.map(|name| ("file", quoted(name))));
     keys.extend([("at", size(at)), ("len", size(len))]);
     Change::Op(after, keys)
 }

@@ -9,7 +9,7 @@ const CONTROL: &str = "\u{e009}";
 const RELEASE: &str = "\u{e000}";
 const ENTER: &str = "\u{e007}";
 
-async fn open_sandbox(page: &Page) {
+pub(crate) async fn open_sandbox(page: &Page) {
     page.open(READY).await;
     page.click("#nav-lessons").await;
     page.click("[data-example=sandbox]").await;
@@ -19,7 +19,7 @@ async fn open_sandbox(page: &Page) {
 }
 
 /// Waits until the stage shows what the text says.
-async fn fine(page: &Page) {
+pub(crate) async fn fine(page: &Page) {
     page.until(
         "document.getElementById('wrong')?.dataset.state === 'fine' && \
          document.getElementById('form')?.dataset.fresh === 'true'",
@@ -27,13 +27,13 @@ async fn fine(page: &Page) {
     .await;
 }
 
-async fn text(page: &Page) -> String {
+pub(crate) async fn text(page: &Page) -> String {
     let text = page.ask("document.getElementById('text').value").await;
     text.as_str().unwrap_or_default().to_owned()
 }
 
 /// Puts other words in the place of some, as typing would.
-async fn type_over(page: &Page, old: &str, new: &str) {
+pub(crate) async fn type_over(page: &Page, old: &str, new: &str) {
     let script = format!(
         "(() => {{ const area = document.getElementById('text'); const at = area.value.indexOf({old}); \
          area.focus(); area.setSelectionRange(at, at + {old}.length); \

@@ -36,7 +36,7 @@ pub(crate) fn grips(link: &Link, picture: &Picture, all: &[Grip], drag: Option<&
     let dropped = link.callback(|_: PointerEvent| Msg::Hold(Hold::Drop));
     let left = link.callback(|_: PointerEvent| Msg::Hold(Hold::Leave));
     let scene = &picture.scene;
-    let text = |number: f64| number.round().to_string();
+    let text = |number: f64| near(number).to_string();
     let rect = |class: &'static str, [x, y, w, h]: [f64; 4]| {
         html! { <rect {class} x={text(x)} y={text(y)} width={text(w)} height={text(h)} /> }
     };
@@ -69,16 +69,21 @@ pub(crate) fn grips(link: &Link, picture: &Picture, all: &[Grip], drag: Option<&
     }
 }
 
+/// A whole number: fractions cost the module the code that writes them.
+fn near(number: f64) -> i32 {
+    (number + 0.5).floor() as i32
+}
+
 /// What the drag means, on a plate over where it leads.
 fn tag(words: &str, [x, y, w, _]: [f64; 4], width: u32) -> Html {
-    let wide = words.len() as f64 * 7.5 + 12.0;
-    let x = (x + w + 6.0).min(f64::from(width) - wide).max(0.0).round();
-    let y = (y - 24.0).max(0.0).round();
+    let wide = words.len() as i32 * 8 + 12;
+    let x = (near(x + w) + 6).min(width as i32 - wide).max(0);
+    let y = (near(y) - 24).max(0);
     html! {
         <>
             <rect class="plate" x={x.to_string()} y={y.to_string()} width={wide.to_string()}
                 height="20" />
-            <text id="tag" x={(x + 6.0).to_string()} y={(y + 14.0).to_string()}>{ words }</text>
+            <text id="tag" x={(x + 6).to_string()} y={(y + 14).to_string()}>{ words }</text>
         </>
     }
 }

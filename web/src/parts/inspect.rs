@@ -96,6 +96,13 @@ pub(crate) fn inspector(link: &Link, state: &State, picture: &Picture) -> Html {
             </li>
         }
     };
+    // What is too narrow for a finger is reached from beside it.
+    let go = |label: &'static str, sign: &'static str, to: Move| {
+        html! {
+            <button class="segment" aria-label={label}
+                onclick={on(link, move || Act::Look(Glance::Go(to)))}>{ sign }</button>
+        }
+    };
     let details = &found.details;
     html! {
         <section id="inspector" class="inspector" aria-label="Inspector">
@@ -112,7 +119,11 @@ pub(crate) fn inspector(link: &Link, state: &State, picture: &Picture) -> Html {
             if !details.causes.is_empty() {
                 <ul class="causes">{ for details.causes.iter().map(cause) }</ul>
             }
-            <button class="quiet" onclick={close}>{ "Close" }</button>
+            <div class="segments">
+                { go("To the left", "\u{2039}", Move::Left) }
+                { go("To the right", "\u{203a}", Move::Right) }
+                <button class="quiet" onclick={close}>{ "Close" }</button>
+            </div>
         </section>
     }
 }

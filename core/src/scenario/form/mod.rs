@@ -151,7 +151,7 @@ impl Field {
 }
 
 /// A text in quotes.
-pub(super) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for letter in text.chars() {
         match letter {
