@@ -14,14 +14,16 @@ async fn drag(page: &Page, grip: &str, from: f64, to: f64, alt: bool) -> String 
     let script = format!(
         "(async () => {{ const grip = document.querySelector('[data-grip=\"{grip}\"]'); \
          const box = grip.getBoundingClientRect(); \
-         const at = (part) => ({axis} ? box.x + part * box.width : box.x + box.width / 2 + ({down} ? 0 : part)); \
+         const across = (part) => {axis} ? (part - 0.5) * box.width : {down} ? 0 : part; \
+         const x = (part) => box.x + box.width / 2 + across(part); \
          const y = (part) => box.y + box.height / 2 + ({down} ? part : 0); \
-         const send = (kind, part) => grip.dispatchEvent(new PointerEvent(kind, {{ clientX: at(part), \
-         clientY: y(part), pointerId: 1, pointerType: 'touch', button: 0, altKey: {alt}, \
-         bubbles: true, cancelable: true }})); \
+         const send = (kind, part) => grip.dispatchEvent(new PointerEvent(kind, \
+         {{ clientX: x(part), clientY: y(part), pointerId: 1, pointerType: 'touch', button: 0, \
+         altKey: {alt}, bubbles: true, cancelable: true }})); \
          const frame = () => new Promise((done) => requestAnimationFrame(done)); \
          send('pointerdown', {from}); await frame(); \
-         for (let n = 1; n <= 4; n++) {{ send('pointermove', {from} + ({to} - {from}) * n / 4); await frame(); }} \
+         for (const n of [1, 2, 3, 4]) {{ \
+         send('pointermove', {from} + ({to} - {from}) * n / 4); await frame(); }} \
          const tag = document.getElementById('tag')?.textContent ?? ''; \
          send('pointerup', {to}); await frame(); return tag; }})()"
     );
