@@ -53,8 +53,8 @@ fn tools(link: &Link, state: &State, picture: &Picture) -> Html {
     }
 }
 
-/// The picture and its twin, and handles over the picture. Who cannot see it finds the tables, shown
-/// or not.
+/// The picture and its twin, and handles over the picture. Who cannot see it finds the tables,
+/// shown or not.
 pub(crate) fn stage(
     link: &Link,
     state: &State,
