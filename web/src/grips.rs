@@ -167,7 +167,7 @@ pub(crate) fn grips(scene: &Scene, spots: &[Spot], form: &Checked) -> Vec<Grip> 
         all.extend(last(Lane::Members).map(|spot| edge(What::Chunk, spot, chunk, PAGE)));
     }
     if section(form, "array").is_some() {
-        all.extend(members(last(Lane::Members).copied().collect()));
+        all.extend(members(&last(Lane::Members).copied().collect::<Vec<_>>()));
     }
     if let Some(base) = size(form, "partition", "start") {
         let ticks: Vec<(&Mark, f64)> = lines("stick").map(|(mark, x, ..)| (mark, x)).collect();
@@ -186,10 +186,9 @@ pub(crate) fn grips(scene: &Scene, spots: &[Spot], form: &Checked) -> Vec<Grip> 
 }
 
 /// The lower edge of an array.
-fn members(cells: Vec<Spot>) -> Option<Grip> {
-    let member = |spot: &Spot| match spot.key.thing {
-        Thing::Chunk { member, .. } => member,
-        _ => 0,
+fn members(cells: &[Spot]) -> Option<Grip> {
+    let member = |spot: &Spot| {
+        if let Thing::Chunk { member, .. } = spot.key.thing { member } else { 0 }
     };
     let first = cells.iter().find(|spot| member(spot) == 0)?;
     let low = cells.iter().max_by_key(|spot| member(spot))?;
@@ -296,7 +295,9 @@ impl Drag {
         let (table, key) = self.grip.what.key();
         Some(match self.grip.what {
             What::Write => write((at, len), place),
-            _ => Change::Set(section(form, table)?, key.to_owned(), value),
+            What::Order | What::Chunk | What::Members | What::Start => {
+                Change::Set(section(form, table)?, key.to_owned(), value)
+            }
         })
     }
 }

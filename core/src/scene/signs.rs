@@ -27,7 +27,9 @@ impl Sign {
         let area = band(px(0), px(16), px(0), px(16));
         match self.what {
             Cargo::Done => paint(&mut canvas, |k| id(0, "sign", 0, k), Cell::Clean, area),
-            what => cargo(&mut canvas, id(0, "sign", 0, 0), what, area),
+            what @ (Cargo::Asked | Cargo::Waste | Cargo::Read | Cargo::Failed) => {
+                cargo(&mut canvas, id(0, "sign", 0, 0), what, area);
+            }
         }
         canvas.marks
     }

@@ -8,6 +8,7 @@ use folioscope_core::scene::spots::{Move, Thing};
 use yew::Context;
 
 /// What a viewer does with a handle, or with keys instead of one.
+#[derive(Clone, Copy, Debug)]
 pub enum Hold {
     /// Takes it: its number, and where.
     Take(usize, (f64, f64)),

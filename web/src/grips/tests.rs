@@ -128,7 +128,7 @@ fn an_array_and_its_partition_are_dragged() {
     assert!(moved(0.0, true).ends_with(&format!(" {}", written(base))), "{}", moved(0.0, true));
     assert_eq!(moved(-1e9, false), "start = 0");
     let one = (base as f64 + 40.0 * start.per) / 512.0;
-    assert_eq!(moved(40.0, true), format!("start = {}", written(one.round() as u64 * 512)));
+    assert_eq!(moved(40.0, true), format!("start = {}", written(whole(one.round()) * 512)));
 }
 
 #[test]

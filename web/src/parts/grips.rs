@@ -6,6 +6,7 @@ use crate::app::{Hold, Msg};
 use crate::edit::Editor;
 use crate::grips::{Drag, Grip};
 use crate::stage::Picture;
+use folioscope_core::scene::fixed::whole;
 use web_sys::{Element, HtmlInputElement};
 use yew::{Callback, Html, PointerEvent, TargetCast as _, classes, html};
 
@@ -76,8 +77,8 @@ fn near(number: f64) -> i32 {
 
 /// What the drag means, on a plate over where it leads.
 fn tag(words: &str, [x, y, w, _]: [f64; 4], width: u32) -> Html {
-    let wide = words.len() as i32 * 8 + 12;
-    let x = (near(x + w) + 6).min(width as i32 - wide).max(0);
+    let wide = whole(words.len()) * 8 + 12;
+    let x = (near(x + w) + 6).min(width.cast_signed() - wide).max(0);
     let y = (near(y) - 24).max(0);
     html! {
         <>

@@ -40,7 +40,13 @@ pub(crate) fn keys(link: &Link, edits: bool) -> Callback<KeyboardEvent> {
             _ if !event.alt_key() => Act::Look(glance).into(),
             Glance::Go(to) => Hold::Step(to).into(),
             Glance::Open => Hold::Write.into(),
-            _ => return None,
+            Glance::At(..)
+            | Glance::Focus
+            | Glance::Close
+            | Glance::In(_)
+            | Glance::Out(_)
+            | Glance::Fit
+            | Glance::To(_) => return None,
         };
         event.prevent_default();
         Some(message)
