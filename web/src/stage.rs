@@ -6,9 +6,9 @@ use folioscope_core::scene::draw::{Anchor, Id, Mark, Shape, Style};
 use folioscope_core::scene::fixed::px;
 use folioscope_core::scene::inspect::{Depth, Details, inspect, related};
 use folioscope_core::scene::spots::{Key, Spot, find, spots};
-use folioscope_core::scene::table::{Table, rows};
+use folioscope_core::scene::table::Table;
 use folioscope_core::scene::view::{Lane, Lanes, View};
-use folioscope_core::scene::{Scene, render, svg};
+use folioscope_core::scene::{Scene, render, render_with_rows, svg};
 use folioscope_core::units::{FileId, FileRange};
 
 /// Goes before the ids of the picture's patterns.
@@ -89,7 +89,8 @@ pub(crate) fn draw(session: &mut Session, look: &Look, twin: bool) -> Picture {
         ..View::default()
     };
     let sides = session.shown(look.only);
-    let mut scene = render(&sides, &view);
+    let (mut scene, tables) =
+        if twin { render_with_rows(&sides, &view) } else { (render(&sides, &view), Vec::new()) };
     if look.covered {
         let cover = cover(&scene.marks);
         scene.marks.extend(cover);
@@ -114,14 +115,7 @@ pub(crate) fn draw(session: &mut Session, look: &Look, twin: bool) -> Picture {
             Found { run, label, words, details }
         });
     }
-    Picture {
-        part: looking::part(&scene, &spans),
-        tables: if twin { rows(&sides, &view) } else { Vec::new() },
-        scene,
-        spots,
-        rings,
-        found,
-    }
+    Picture { part: looking::part(&scene, &spans), tables, scene, spots, rings, found }
 }
 
 /// A ring around a thing: it leaves a gap of one pixel.

@@ -41,6 +41,7 @@ use fixed::{Fx, px};
 use layout::Frame;
 use signs::Sign;
 use spots::{Spot, Thing};
+use table::Table;
 use view::{Theme, View};
 
 /// A run to show.
@@ -100,12 +101,23 @@ pub struct Scene {
 /// Draws these runs, one over another.
 pub fn render(sides: &[Side<'_>], view: &View) -> Scene {
     let limits = &*view.limits_of(sides);
+    draw(sides, &Frame::new(sides, view, limits))
+}
+
+/// The same, and the tables of its lanes: the state is looked at once.
+pub fn render_with_rows(sides: &[Side<'_>], view: &View) -> (Scene, Vec<Table>) {
+    let limits = &*view.limits_of(sides);
     let frame = Frame::new(sides, view, limits);
+    (draw(sides, &frame), table::of_runs(&frame.runs, view, limits))
+}
+
+fn draw(sides: &[Side<'_>], frame: &Frame<'_>) -> Scene {
+    let view = frame.view;
     let mut canvas = Canvas::default();
     let mut y = frame.claim(&mut canvas, px(12));
     y = frame.lanes(&mut canvas, y);
     if view.caption {
-        y = caption::draw(sides, &frame, &mut canvas, y);
+        y = caption::draw(sides, frame, &mut canvas, y);
     }
     let (width, height) = (frame.x1 + frame.margin, (y + px(12)).floor());
     let mut marks = Vec::with_capacity(canvas.marks.len() + 1);
@@ -120,9 +132,9 @@ pub fn render(sides: &[Side<'_>], view: &View) -> Scene {
         width: width.unsigned_abs(),
         height: height.unsigned_abs(),
         title: view.title.clone().unwrap_or_else(title),
-        alt: caption::alt(sides, &frame),
-        legend: caption::legend(&frame),
-        signs: signs::signs(&frame),
+        alt: caption::alt(sides, frame),
+        legend: caption::legend(frame),
+        signs: signs::signs(frame),
         axis: frame.file.segments().iter().map(stretch).collect(),
         block: frame.runs.iter().map(|run| run.now.cache.block).min().unwrap_or(1),
         theme: view.theme,

@@ -355,6 +355,7 @@ pub(super) fn bio_view(model: &Model, file: FileId, id: u32, bio: &BioRecord) ->
     let mut pieces: Vec<PieceView> = Vec::new();
     let mut addr = bio.addr().get();
     let mut pos = bio.pos().get();
+    let write = cargo(bio, true) == Cargo::Waste;
     if bio.head().direct {
         let end = pos.saturating_add(bio.len().get());
         pieces.push(PieceView { start: pos, end, addr, cargo: cargo(bio, false) });
@@ -366,9 +367,10 @@ pub(super) fn bio_view(model: &Model, file: FileId, id: u32, bio: &BioRecord) ->
             geometry.page_pos(folio.place().index).get().saturating_add(offset)
         });
         pos = start.saturating_add(len);
-        // Only a folio can tell one block from another, and only of what it still holds.
+        // Only a folio can tell one block from another, only of what it still holds, and only a
+        // write that is not done asks.
         let holds = |folio: &&FolioState| {
-            offset.saturating_add(len) <= u64::from(folio.blocks()).saturating_mul(block)
+            write && offset.saturating_add(len) <= u64::from(folio.blocks()).saturating_mul(block)
         };
         let folio = folio.filter(holds);
         let end = len;
