@@ -170,6 +170,9 @@ impl Component for App {
         let keys = Rc::new(Cell::new(true));
         let (link, on) = (ctx.link().clone(), keys.clone());
         let pressed = listen_keys(move |key: &str, focus: Focus| {
+            if key == "Escape" {
+                link.send_message(Hold::Leave);
+            }
             let action = action(key, focus).filter(|action| on.get() || *action == Action::Help);
             if let Some(action) = action {
                 link.send_message(match action {
@@ -292,11 +295,15 @@ impl Component for App {
             Msg::Find(ask) => {
                 let Some(state) = &mut self.state else { return false };
                 let (link, work) = (ctx.link().clone(), ask == find::Ask::Work);
+                let kept = matches!(ask, find::Ask::Stop | find::Ask::Unstop(_))
+                    || matches!(ask, find::Ask::Mark | find::Ask::Unmark(_));
                 let again = move || link.send_message(Msg::Find(find::Ask::Work));
                 if let Some(at) = find::update(state, ask, again) {
                     return self.update(ctx, Act::Go(at).into());
                 }
-                if !state.find.tells(work) {
+                if kept {
+                    self.wait(ctx);
+                } else if !state.find.tells(work) {
                     return false;
                 }
             }

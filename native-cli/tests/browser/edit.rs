@@ -126,6 +126,10 @@ fn a_form_changes_its_value_and_nothing_else() {
         assert!(text(page).await.contains("# A place to try things"));
         page.show(1440, "light").await;
         page.picture("edit-1440-light").await;
+        let edge = |name: &str, side: &str| {
+            format!("document.querySelector('{name}').getBoundingClientRect().{side}")
+        };
+        page.until(&format!("{} <= {}", edge(".transport", "right"), edge("#edit", "left"))).await;
         assert_eq!(page.complaints().await, Vec::<String>::new());
     });
 }
@@ -240,6 +244,8 @@ fn a_lesson_ends_in_the_sandbox_at_its_step() {
         for (width, scheme) in [(1024, "dark"), (390, "light")] {
             page.show(width, scheme).await;
             page.picture(&format!("edit-{width}-{scheme}")).await;
+            let row = page.ask("document.querySelector('.top').clientHeight").await;
+            assert!(row.as_u64() <= Some(56), "the header has one row at {width}: {row}");
             let widest = page.ask("document.documentElement.scrollWidth").await;
             assert!(widest.as_u64() <= Some(width.into()), "{widest} is wider than {width}");
         }

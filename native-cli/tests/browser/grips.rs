@@ -55,6 +55,20 @@ fn a_drag_on_the_ruler_writes_and_a_click_writes_one_block() {
         page.until("document.querySelectorAll('[data-op]').length === 6").await;
         fine(page).await;
         assert!(text(page).await.contains("at = \"16k\"\nlen = \"4k\""));
+        // Escape leaves it as it was.
+        let escaped = "(async () => { const grip = document.querySelector('[data-grip=\"op at\"]'); \
+            const box = grip.getBoundingClientRect(); \
+            const frame = () => new Promise(requestAnimationFrame); \
+            const send = (kind, x) => grip.dispatchEvent(new PointerEvent(kind, \
+            { clientX: box.x + x, \
+            clientY: box.y + 9, pointerId: 1, button: 0, bubbles: true, cancelable: true })); \
+            send('pointerdown', 40); await frame(); send('pointermove', 200); await frame(); \
+            const tag = document.getElementById('tag') !== null; \
+            document.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true })); \
+            await frame(); send('pointerup', 200); await frame(); \
+            return tag && document.getElementById('tag') === null; })()";
+        assert_eq!(page.ask_later(escaped).await, true);
+        assert_eq!(page.count("[data-op]").await, 6);
         for left in [5, 4, 3] {
             page.click("#undo").await;
             page.until(&format!("document.querySelectorAll('[data-op]').length === {left}")).await;
