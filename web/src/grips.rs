@@ -37,6 +37,8 @@ pub(crate) enum What {
     Members,
     /// Where the partition begins.
     Start,
+    /// The longest request of the queue.
+    Longest,
 }
 
 impl What {
@@ -48,6 +50,7 @@ impl What {
             Self::Chunk => ("array", "chunk"),
             Self::Members => ("array", "members"),
             Self::Start => ("partition", "start"),
+            Self::Longest => ("queue", "max_size"),
         }
     }
     /// What keys change on a thing, and whether upwards.
@@ -59,6 +62,7 @@ impl What {
             (Lane::Members, Thing::Chunk { .. }) if across => Self::Chunk,
             (Lane::Members, Thing::Chunk { .. }) => Self::Members,
             (Lane::Device, Thing::Bio(_)) if across => Self::Start,
+            (Lane::Requests, Thing::Request(_)) if across => Self::Longest,
             _ => return None,
         };
         Some((what, more))
@@ -70,10 +74,13 @@ pub(crate) fn section(form: &Checked, table: &str) -> Option<usize> {
     form.sections.iter().position(|section| section.table == table)
 }
 
-fn size(form: &Checked, table: &str, key: &str) -> Option<u64> {
+fn text<'a>(form: &'a Checked, table: &str, key: &str) -> Option<&'a str> {
     let fields = &form.sections[section(form, table)?].fields;
-    let value = fields.iter().find(|field| field.key == key)?.value.as_ref()?;
-    Some(parse_size(value).ok()?.get())
+    fields.iter().find(|field| field.key == key)?.value.as_deref()
+}
+
+fn size(form: &Checked, table: &str, key: &str) -> Option<u64> {
+    Some(parse_size(text(form, table, key)?).ok()?.get())
 }
 
 /// A place of the picture that can be dragged. Lengths are in pixels.
@@ -108,8 +115,8 @@ impl Grip {
         match self.what {
             What::Write => steps(if fine { 1 } else { self.unit }),
             What::Start => steps(if fine { SECTOR_SIZE } else { self.unit }),
-            What::Members => steps(1).clamp(2, MAX_MEMBERS),
-            What::Order | What::Chunk => {
+            What::Members => steps(1).clamp(self.unit, MAX_MEMBERS),
+            What::Order | What::Chunk | What::Longest => {
                 let most = if self.what == What::Order { MAX_ORDER } else { DOUBLINGS };
                 let mut all = (0..=most).map(|n| self.unit << n);
                 // Half way, as the eye halves: in bytes.
@@ -123,7 +130,7 @@ impl Grip {
         match self.what {
             What::Order => (value / self.unit.max(1)).trailing_zeros().to_string(),
             What::Members => value.to_string(),
-            What::Write | What::Chunk | What::Start => written(value),
+            What::Write | What::Chunk | What::Start | What::Longest => written(value),
         }
     }
 }
@@ -166,27 +173,40 @@ pub(crate) fn grips(scene: &Scene, spots: &[Spot], form: &Checked) -> Vec<Grip> 
     if let Some(chunk) = size(form, "array", "chunk") {
         all.extend(last(Lane::Members).map(|spot| edge(What::Chunk, spot, chunk, PAGE)));
     }
-    if section(form, "array").is_some() {
-        all.extend(members(&last(Lane::Members).copied().collect::<Vec<_>>()));
+    if let Some(level) = text(form, "array", "level") {
+        let least = if level == "raid6" {
+            4
+        } else if level == "raid5" {
+            3
+        } else {
+            2
+        };
+        all.extend(members(&last(Lane::Members).copied().collect::<Vec<_>>(), least));
     }
-    if let Some(base) = size(form, "partition", "start") {
-        let ticks: Vec<(&Mark, f64)> = lines("stick").map(|(mark, x, ..)| (mark, x)).collect();
-        let each = ticks.windows(2).map(|two| {
-            ((two[1].0.id.n as f64) - two[0].0.id.n as f64) * SECTOR_SIZE as f64
-                / (two[1].1 - two[0].1)
-        });
-        // Between two ticks that a gap parts a pixel means more.
-        let per = each.filter(|per| *per > 0.0).fold(f64::MAX, f64::min);
-        for (_, x0, x1, y) in lines("saxis").filter(|_| per < f64::MAX) {
-            let area = [x0, y - 2.0, x1 - x0, 22.0];
-            all.push(Grip { base, per, unit: PAGE, ..Grip::new(What::Start, area) });
+    // Bytes of the device a pixel: between two ticks that a gap parts it means more.
+    let ticks: Vec<(&Mark, f64)> = lines("stick").map(|(mark, x, ..)| (mark, x)).collect();
+    let each = ticks.windows(2).map(|two| {
+        let sectors = two[1].0.id.n as f64 - two[0].0.id.n as f64;
+        sectors * SECTOR_SIZE as f64 / (two[1].1 - two[0].1)
+    });
+    let per = each.filter(|per| *per > 0.0).fold(f64::MAX, f64::min);
+    if per < f64::MAX {
+        if let Some(base) = size(form, "partition", "start") {
+            for (_, x0, x1, y) in lines("saxis") {
+                let area = [x0, y - 2.0, x1 - x0, 22.0];
+                all.push(Grip { base, per, unit: PAGE, ..Grip::new(What::Start, area) });
+            }
+        }
+        if section(form, "queue").is_some() {
+            let one = |spot| Grip { per, ..edge(What::Longest, spot, 1, PAGE) };
+            all.extend(last(Lane::Requests).map(one));
         }
     }
     all
 }
 
 /// The lower edge of an array.
-fn members(cells: &[Spot]) -> Option<Grip> {
+fn members(cells: &[Spot], unit: u64) -> Option<Grip> {
     let member = |spot: &Spot| {
         if let Thing::Chunk { member, .. } = spot.key.thing { member } else { 0 }
     };
@@ -197,7 +217,7 @@ fn members(cells: &[Spot]) -> Option<Grip> {
     let zero = pixels(first.y0);
     let pitch = (pixels(low.y0) - zero) / rows;
     let area = [pixels(first.x0), pixels(low.y1) - 2.0, pixels(right - first.x0), 9.0];
-    Some(Grip { per: 1.0 / pitch, zero: Some(zero), ..Grip::new(What::Members, area) })
+    Some(Grip { per: 1.0 / pitch, zero: Some(zero), unit, ..Grip::new(What::Members, area) })
 }
 
 /// A grip that was taken, and where it is by now.
@@ -249,10 +269,10 @@ impl Drag {
         let text = self.grip.text(value);
         let units = 0..DOUBLINGS;
         let ghosts: Vec<f64> = match what {
-            What::Order | What::Chunk => units
+            What::Order | What::Chunk | What::Longest => units
                 .map(|n| place(self.grip.snapped((self.grip.unit << n) as f64, false)))
                 .collect(),
-            What::Members => (2..=MAX_MEMBERS).map(place).collect(),
+            What::Members => (self.grip.unit..=MAX_MEMBERS).map(place).collect(),
             What::Write | What::Start => Vec::new(),
         };
         let end =
@@ -295,7 +315,7 @@ impl Drag {
         let (table, key) = self.grip.what.key();
         Some(match self.grip.what {
             What::Write => write((at, len), place),
-            What::Order | What::Chunk | What::Members | What::Start => {
+            What::Order | What::Chunk | What::Members | What::Start | What::Longest => {
                 Change::Set(section(form, table)?, key.to_owned(), value)
             }
         })

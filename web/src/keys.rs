@@ -56,7 +56,7 @@ pub(crate) const KEYS: [(&str, &str); 17] = [
     ("e E", "next, previous step of the chosen kind"),
     ("m", "mark this step, or take its mark away"),
     ("'", "next mark"),
-    ("Alt arrows", "sandbox: change what is under the cursor: order, chunk, members, start"),
+    ("Alt arrows", "sandbox: change what is under the cursor: an order, a chunk, a start, a size"),
     ("Alt Enter", "sandbox: write the block under the cursor"),
     ("?", "this list"),
     ("Esc", "close it"),

@@ -60,11 +60,11 @@ fn a_drag_on_the_ruler_writes_and_a_click_writes_one_block() {
             const box = grip.getBoundingClientRect(); \
             const frame = () => new Promise(requestAnimationFrame); \
             const send = (kind, x) => grip.dispatchEvent(new PointerEvent(kind, \
-            { clientX: box.x + x, \
-            clientY: box.y + 9, pointerId: 1, button: 0, bubbles: true, cancelable: true })); \
+            { clientX: box.x + x, clientY: box.y + 9, pointerId: 1, button: 0, bubbles: true, \
+            cancelable: true })); \
             send('pointerdown', 40); await frame(); send('pointermove', 200); await frame(); \
             const tag = document.getElementById('tag') !== null; \
-            document.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true })); \
+            document.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' })); \
             await frame(); send('pointerup', 200); await frame(); \
             return tag && document.getElementById('tag') === null; })()";
         assert_eq!(page.ask_later(escaped).await, true);

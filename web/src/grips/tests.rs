@@ -4,6 +4,7 @@ use super::*;
 use crate::session::Session;
 use crate::stage::{Look, Picture, draw};
 use folioscope_core::service::{Reply, Request};
+use folioscope_core::trace::rule::Rule;
 use folioscope_core::units::FileId;
 
 const SANDBOX: &str = include_str!("../../../assets/scenarios/sandbox.toml");
@@ -19,6 +20,13 @@ fn of(text: &str) -> (Picture, Checked) {
     let (mut session, _): (Session, _) = crate::open::opened(*opened).expect("it opens");
     // The members of an array have work only at its end.
     session.go(if text.contains("[array]") { usize::MAX } else { session.first_write() });
+    if text.contains("[queue]") {
+        let issued = |at: &usize| {
+            let step = session.steps_at(*at)[0];
+            step.is_some_and(|step| step.rule == Rule::RequestIssued)
+        };
+        session.go((1..session.way().last()).find(issued).expect("one is issued"));
+    }
     let look = Look {
         width: 1040,
         lanes: Lane::usual().collect(),
@@ -120,7 +128,7 @@ fn an_array_and_its_partition_are_dragged() {
     let members: u64 = now.trim_start_matches("members = ").parse().expect("a number");
     assert_eq!(to(1.0), format!("members = {}", members + 1));
     assert_eq!(to(-1.0), format!("members = {}", members - 1));
-    assert_eq!(to(-99.0), "members = 2");
+    assert_eq!(to(-99.0), "members = 4", "raid6 has no fewer");
     let (picture, form, starts) = all(ARRAY, What::Start);
     let start = starts[0];
     let moved = |dx: f64, fine| set(dragged(start, (dx, 0.0), fine), &picture, &form);
@@ -129,6 +137,18 @@ fn an_array_and_its_partition_are_dragged() {
     assert_eq!(moved(-1e9, false), "start = 0");
     let one = (base as f64 + 40.0 * start.per) / 512.0;
     assert_eq!(moved(40.0, true), format!("start = {}", written(whole(one.round()) * 512)));
+}
+
+#[test]
+fn the_edge_of_a_request_is_the_longest_one_even_where_none_was_named() {
+    let queue = SANDBOX.replace("do = \"pread\"", "do = \"pwrite\"").replace("fill = 1", "");
+    let queue = queue.replace("[[file]]", "[queue]\n\n[[file]]");
+    let (picture, form, requests) = all(&queue, What::Longest);
+    let [request] = requests[..] else { panic!("{requests:?}") };
+    let to = |dx: f64| set(dragged(request, (dx, 0.0), false), &picture, &form);
+    assert_eq!(to(0.0), "max_size = 64k");
+    assert_eq!(to(-0.5 * 65_536.0 / request.per), "max_size = 32k");
+    assert_eq!(to(-1e9), "max_size = 4k");
 }
 
 #[test]
