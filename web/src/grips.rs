@@ -152,7 +152,7 @@ pub(crate) fn grips(scene: &Scene, spots: &[Spot], form: &Checked) -> Vec<Grip> 
     let last = |lane: Lane| {
         let mine = spots.iter().filter(move |spot| spot.key.lane == lane);
         let run = mine.clone().map(|spot| spot.key.run).max();
-        mine.filter(move |spot| Some(spot.key.run) == run).take(MOST)
+        mine.filter(move |spot| Some(spot.key.run) == run)
     };
     // The right edge of a box whose width stands for a value.
     let edge = |what, spot: &Spot, value: u64, unit| {
@@ -161,25 +161,24 @@ pub(crate) fn grips(scene: &Scene, spots: &[Spot], form: &Checked) -> Vec<Grip> 
         Grip { per, zero, unit, ..Grip::new(what, [x1 - 4.0, y0, 8.0, y1 - y0]) }
     };
     if let Some(page) = size(form, "world", "page_size") {
-        for spot in last(Lane::Cache) {
+        let folios = last(Lane::Cache).filter(|spot| matches!(spot.key.thing, Thing::Folio(_)));
+        for spot in folios.take(MOST) {
             let (start, end) = scene.bytes_of(spot);
             let value = end - start;
             let whole = value.is_power_of_two() && start % value == 0 && value >= page;
-            if matches!(spot.key.thing, Thing::Folio(_)) && whole {
+            if whole {
                 all.push(edge(What::Order, spot, value, page));
             }
         }
     }
     if let Some(chunk) = size(form, "array", "chunk") {
-        all.extend(last(Lane::Members).map(|spot| edge(What::Chunk, spot, chunk, PAGE)));
+        all.extend(last(Lane::Members).take(MOST).map(|spot| edge(What::Chunk, spot, chunk, PAGE)));
     }
     if let Some(level) = text(form, "array", "level") {
-        let least = if level == "raid6" {
-            4
-        } else if level == "raid5" {
-            3
-        } else {
-            2
+        let least = match level {
+            "raid6" => 4,
+            "raid4" | "raid5" => 3,
+            _ => 2,
         };
         all.extend(members(&last(Lane::Members).copied().collect::<Vec<_>>(), least));
     }
@@ -199,7 +198,7 @@ pub(crate) fn grips(scene: &Scene, spots: &[Spot], form: &Checked) -> Vec<Grip> 
         }
         if section(form, "queue").is_some() {
             let one = |spot| Grip { per, ..edge(What::Longest, spot, 1, PAGE) };
-            all.extend(last(Lane::Requests).map(one));
+            all.extend(last(Lane::Requests).take(MOST).map(one));
         }
     }
     all

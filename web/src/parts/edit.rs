@@ -47,7 +47,7 @@ pub(crate) fn edit(link: &Link, editor: &Editor, state: Option<&State>, text: &N
 
 /// The operation that the last run is in, from 0.
 fn current_op(state: &State) -> Option<usize> {
-    let step = state.session.steps().into_iter().flatten().next_back()?;
+    let step = state.session.runs().last()?.timeline().current()?;
     step.op.map(|op| op.get() as usize)
 }
 
