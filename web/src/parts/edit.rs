@@ -37,6 +37,10 @@ pub(crate) fn edit(link: &Link, editor: &Editor, state: Option<&State>, text: &N
             { head(link, editor) }
             if let Some((checked, fresh)) = editor.form() {
                 { chips(link, editor, checked, (current, here)) }
+                <p class="hint">
+                    { "Drag on the ruler of the picture to write; the edges of folios, chunks, \
+                       requests and arrays, and a partition\u{2019}s axis, can be dragged, too." }
+                </p>
                 { form(link, editor, checked, fresh) }
             }
             { sheet(link, editor, text) }
