@@ -136,7 +136,11 @@ fn operations_are_added_moved_and_taken_out() {
     let keys = vec![("do", "\"pwrite\"".to_owned()), ("len", "\"4k\"".to_owned())];
     desk.does(Edit::Change(Change::Op(Some(1), keys.clone())));
     assert_eq!(desk.ops(), ["pread 64k at 0", "pwrite 4k at 0", "pwrite 4k at 20k", "fsync"]);
-    assert!(desk.state.session.place().starts_with("op 2 of"), "{}", desk.state.session.place());
+    let place = desk.state.session.place();
+    assert!(place.starts_with("B: op 2 of 4"), "{place}");
+    let steps = desk.state.session.steps();
+    let op = steps.last().copied().flatten().and_then(|step| step.op).expect("one of an operation");
+    assert_eq!(op.get(), 1, "the end of the new operation is shown, and no more");
     desk.does(Edit::Change(Change::Op(None, keys.clone())));
     desk.does(Edit::Change(Change::Op(Some(0), keys)));
     assert_eq!(desk.ops().len(), 6);
@@ -151,7 +155,7 @@ fn operations_are_added_moved_and_taken_out() {
     assert_eq!(desk.editor.selected, first);
     assert!(desk.editor.text.starts_with("# A place to try things"));
     desk.does(Edit::Select(first + 1));
-    assert!(desk.state.session.place().starts_with("op 2 of"), "{}", desk.state.session.place());
+    assert!(desk.state.session.place().starts_with("B: op 2 of"), "{}", desk.state.session.place());
 }
 
 #[test]

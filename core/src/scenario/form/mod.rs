@@ -157,7 +157,7 @@ pub fn means(table: &str, word: (&str, &str), key: &str) -> bool {
 }
 
 /// A text in quotes.
-pub(super) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for letter in text.chars() {
         match letter {

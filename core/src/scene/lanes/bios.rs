@@ -6,7 +6,7 @@ use crate::block::bio::{BioEnd, BioState};
 use crate::scene::canvas::{Area, Canvas, Wanted, id};
 use crate::scene::cells::Cargo;
 use crate::scene::draw::{Anchor, Pattern, Style};
-use crate::scene::fixed::{Fx, plural, px, whole};
+use crate::scene::fixed::{Fx, plural, px, text_width, whole};
 use crate::scene::layout::{Frame, Row, band};
 use crate::scene::limits::MAX_BIO_ROWS;
 use crate::scene::pack::pack;
@@ -58,7 +58,12 @@ fn same(a: &[BioView], b: &[BioView]) -> bool {
 }
 
 /// Paints a stretch of one cargo.
-pub(super) fn cargo(canvas: &mut Canvas, mark: crate::scene::draw::Id, cargo: Cargo, area: Area) {
+pub(in crate::scene) fn cargo(
+    canvas: &mut Canvas,
+    mark: crate::scene::draw::Id,
+    cargo: Cargo,
+    area: Area,
+) {
     match cargo {
         Cargo::Asked => canvas.fill(mark, Style::Asked, area),
         Cargo::Waste => canvas.pattern(mark, Pattern::Hatch, area),
@@ -129,12 +134,25 @@ fn names(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, all: &[Named<'_>]) 
     let reasons = wanted.iter().map(|label| label.texts.len()).max().unwrap_or(0);
     let level = canvas.level(Style::Stage, frame.edges(), &wanted);
     let level = level.filter(|level| level + 1 < reasons).unwrap_or(0);
-    for ((bio, ..), label) in all.iter().zip(&wanted) {
+    for ((bio, edges, top), label) in all.iter().zip(&wanted) {
         let first = level.min(label.texts.len().saturating_sub(1));
         let texts: Vec<&str> = label.texts[first..].iter().map(String::as_str).collect();
         let mark = id(run, "bioname", bio.id.into(), 0);
-        canvas.label(mark, Style::Stage, frame.edges(), &label.places, &texts);
+        if !canvas.label(mark, Style::Stage, frame.edges(), &label.places, &texts) {
+            inside(canvas, run, (bio, *edges, *top), &texts);
+        }
     }
+}
+
+/// Where there is no room beside a bar the words stand on a plate in it.
+fn inside(canvas: &mut Canvas, run: usize, (bio, (left, right), top): Named<'_>, texts: &[&str]) {
+    let wide = |text: &str| text_width(text, Style::Stage.size()) + px(8);
+    let Some(text) = texts.iter().find(|text| wide(text) + px(16) <= right - left) else { return };
+    let (middle, half) = ((left + right) / 2, wide(text) / 2);
+    let plate = band(middle - half, middle + half, top + px(2), top + px(BAR - 2));
+    canvas.fill(id(run, "bioplate", bio.id.into(), 0), Style::Ground, plate);
+    let mark = id(run, "bioname", bio.id.into(), 0);
+    canvas.text(mark, Style::Stage, (middle, top + px(13)), Anchor::Middle, text);
 }
 
 fn is_changed(frame: &Frame<'_>, run: usize, bio: &BioView) -> bool {

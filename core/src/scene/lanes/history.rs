@@ -117,8 +117,8 @@ fn rows(frame: &Frame<'_>, canvas: &mut Canvas, (run, lane): (usize, Lane), top:
     let low = grid.pitch < 4;
     for (nth, group) in all.chunks(grid.share).enumerate() {
         let new = group.iter().any(|past| past.at == data.position);
-        for (k, past) in group.iter().enumerate() {
-            one(frame, canvas, (run, nth, k), past, row(nth));
+        for past in group {
+            one(frame, canvas, (run, nth), past, row(nth));
         }
         if let Some(past) = group.last().filter(|_| new && !low) {
             let (left, right) = ends(frame, past);
@@ -206,7 +206,7 @@ fn ends(frame: &Frame<'_>, past: &Past) -> (Fx, Fx) {
 fn one(
     frame: &Frame<'_>,
     canvas: &mut Canvas,
-    (run, nth, k): (usize, usize, usize),
+    (run, nth): (usize, usize),
     past: &Past,
     (top, bottom): (Fx, Fx),
 ) {
@@ -217,8 +217,7 @@ fn one(
         for piece in frame.file.pieces(start, end) {
             let area = band(piece.x0, piece.x1.max(piece.x0 + px(3)), top, bottom);
             canvas.reserve(area);
-            let n = nth as u64 * 256 + k.min(255) as u64;
-            cargo(canvas, id(run, part, n, shape), what, area);
+            cargo(canvas, id(run, part, past.at as u64, shape), what, area);
             shape += 1;
         }
     };
