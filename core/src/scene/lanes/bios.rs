@@ -6,7 +6,7 @@ use crate::block::bio::{BioEnd, BioState};
 use crate::scene::canvas::{Area, Canvas, Wanted, id};
 use crate::scene::cells::Cargo;
 use crate::scene::draw::{Anchor, Pattern, Style};
-use crate::scene::fixed::{Fx, plural, position, px, whole};
+use crate::scene::fixed::{Fx, plural, px, whole};
 use crate::scene::layout::{Frame, Row, band};
 use crate::scene::limits::MAX_BIO_ROWS;
 use crate::scene::pack::pack;
@@ -209,7 +209,7 @@ pub(in crate::scene) fn words(bio: &BioView, block: u64) -> Vec<String> {
     };
     let mut texts = Vec::new();
     if let Some((from, to)) = bio.astray {
-        let (from, to) = (position(from), position(to));
+        let [from, to] = [from, to].map(crate::scene::fixed::position);
         texts.push(format!("{blocks}: bytes of {from}, not of {to}"));
         texts.push(format!("{from}, not {to}"));
     }

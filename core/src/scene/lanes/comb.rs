@@ -82,14 +82,16 @@ fn comb(
     words: impl Fn(u64) -> Vec<String>,
 ) {
     let bottom = top + px(COMB - 3);
-    for (number, at) in edges {
+    for (nth_edge, (number, at)) in edges.iter().enumerate() {
         let Some(x) = frame.file.x(*at) else { continue };
+        let next = edges.get(nth_edge + 1).and_then(|next| frame.file.x(next.1));
         canvas.line(id(nth, "comb", *number, 0), style, (x, top), (x, bottom));
         let texts = words(*number);
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let place = [(x + px(4), top + px(10), Anchor::Start)];
         let mark = id(nth, "combsays", *number, 0);
-        canvas.label(mark, Style::SectorTick, frame.edges(), &place, &texts);
+        let room = (x, next.unwrap_or(px(frame.x1)) - px(2));
+        canvas.label(mark, Style::SectorTick, room, &place, &texts);
     }
 }
 
