@@ -2,7 +2,6 @@
 
 use super::{Seen, keep};
 use crate::block::bio::BioOp;
-use crate::ops::OpKind;
 use crate::scene::cells::Cargo;
 use crate::scene::snapshot::bio_view;
 use crate::trace::model::{BioRecord, Model};
@@ -133,8 +132,7 @@ fn sent(seen: &Seen<'_>, op: Option<OpId>, (id, bio): (u32, &BioRecord)) -> Opti
 fn overwritten(seen: &Seen<'_>, op: Option<OpId>, (start, end): (u64, u64)) -> (u64, u64) {
     let block = seen.model.geometry().block_size().get().max(1);
     let op = op.and_then(|op| seen.model.ops().find(|(id, _)| *id == op.get()));
-    let writes = |kind| matches!(kind, OpKind::Pwrite | OpKind::PwriteDsync);
-    let Some((_, op)) = op.filter(|(_, op)| writes(op.kind())) else { return (start, start) };
+    let Some((_, op)) = op.filter(|(_, op)| op.writes()) else { return (start, start) };
     let (pos, behind) = (op.pos().get(), op.pos().get().saturating_add(op.len().get()));
     let (from, to) = (pos.div_ceil(block) * block, behind / block * block);
     let from = from.clamp(start, end);
