@@ -14,6 +14,7 @@ use super::keys;
 use super::raw::{self, Raw};
 use super::{Scenario, Variant};
 use crate::behaviour::{Behaviours, PROFILES, Profile};
+use crate::geometry::Geometry;
 use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -83,7 +84,8 @@ fn own_scenario(
     let (own, _) = build(&raw::read(&merged)?, &merged)?;
     let mut base = root.clone();
     base.get_mut().remove("variant");
-    if build(&raw::read(&base)?, &base)?.0.geometry != own.geometry {
+    let sizes = |geometry: Geometry| (geometry.page_size(), geometry.block_size());
+    if sizes(build(&raw::read(&base)?, &base)?.0.geometry) != sizes(own.geometry) {
         let message = "pages and blocks have one size in all variants: leave them out here";
         return Err((place.clone(), message.to_owned()));
     }

@@ -14,7 +14,7 @@ use crate::trace::model::{
 };
 use crate::trace::rule::Rule;
 use crate::trace::step::Step;
-use crate::units::{Bytes, DevAddr, FileId, FolioId, Offset};
+use crate::units::{Bytes, DevAddr, FileId, FolioId, MAX_POS, Offset};
 
 /// Cells of one span.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -84,6 +84,8 @@ pub(super) struct BioView {
     pub(super) bytes: u64,
     pub(super) state: BioState,
     pub(super) end: BioEnd,
+    /// Where in the file its memory is, and where its bytes belong, if that is elsewhere.
+    pub(super) astray: Option<(u64, u64)>,
 }
 
 impl BioView {
@@ -393,7 +395,10 @@ pub(super) fn bio_view(model: &Model, file: FileId, id: u32, bio: &BioRecord) ->
         }
         addr = addr.saturating_add(len);
     }
+    let (first, belongs) = (pieces.first().map(|piece| piece.start), bio.pos().get());
+    let astray = first.filter(|first| *first != belongs && belongs <= MAX_POS && !bio.head().meta);
     Some(BioView {
+        astray: astray.map(|first| (first, belongs)),
         id,
         head: bio.head(),
         pieces,

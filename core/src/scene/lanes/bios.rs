@@ -1,7 +1,7 @@
 //! Bios: what is being built and in flight, over the bytes of the file that it carries, each with
 //! the reason why it ended.
 
-use super::{MANY, joined};
+use super::{MANY, comb, joined};
 use crate::block::bio::{BioEnd, BioState};
 use crate::scene::canvas::{Area, Canvas, Wanted, id};
 use crate::scene::cells::Cargo;
@@ -23,7 +23,8 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
     let step = if full { BAR + 4 } else { 16 };
     let row = Row { height: step * rows - if full { 4 } else { 6 }, gap: 6, center: BAR / 2 };
     let agree = frame.agree(|a, b| same(&a.bios, &b.bios));
-    frame.stack(canvas, Lane::Bios, top, &row, agree, |canvas, run, y| {
+    let head = px(comb::height(frame));
+    let rest = frame.stack(canvas, Lane::Bios, top + head, &row, agree, |canvas, run, y| {
         let all = &frame.runs[run].now.bios;
         let places = pack(all);
         let most = if full { frame.limits.bio_rows.min(MAX_BIO_ROWS) } else { 1 };
@@ -38,6 +39,8 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
             let rows = (top, top + px(if full { BAR } else { 10 }));
             named.extend(bar(frame, canvas, run, bio, rows).map(|edges| (bio, edges, top)));
         }
+        let bars: Vec<_> = named.iter().map(|(bio, _, top)| over(bio, *top)).collect();
+        comb::crossings(frame, canvas, run, &bars);
         // Words last: they keep clear of every bar.
         if full {
             names(frame, canvas, run, &named);
@@ -48,7 +51,9 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
             let place = [(px(frame.x1), y + px(row.height - 5), Anchor::End)];
             canvas.label(id(run, "more", 0, 0), Style::Tick, frame.edges(), &place, &[&text]);
         }
-    })
+    });
+    comb::draw(frame, canvas, top);
+    head + rest
 }
 
 /// Whether two sets of bios look the same.
@@ -71,6 +76,13 @@ pub(in crate::scene) fn cargo(
         Cargo::Done => canvas.framed(mark, Style::BioDone, area, 0),
         Cargo::Failed => canvas.fill(mark, Style::Failed, area),
     }
+}
+
+/// The number of a bio, the bytes of the file from its first to its last, and its row.
+fn over(bio: &BioView, top: Fx) -> (u32, (u64, u64), (Fx, Fx)) {
+    let start = bio.pieces.iter().map(|piece| piece.start).min().unwrap_or(0);
+    let end = bio.pieces.iter().map(|piece| piece.end).max().unwrap_or(0);
+    (bio.id, (start, end), (top, top + px(BAR)))
 }
 
 /// Draws one; returns its left and right edge, if any of it is shown.
@@ -214,6 +226,11 @@ pub(in crate::scene) fn words(bio: &BioView, block: u64) -> Vec<String> {
         BioState::Building | BioState::InFlight => bio.end.words(),
     };
     let mut texts = Vec::new();
+    if let Some((from, to)) = bio.astray {
+        let [from, to] = [from, to].map(crate::scene::fixed::position);
+        texts.push(format!("{blocks}: bytes of {from}, not of {to}"));
+        texts.push(format!("{from}, not {to}"));
+    }
     if clean > 0 {
         texts.push(format!("{blocks}, {clean} clean \u{b7} {end}"));
     }
