@@ -327,12 +327,12 @@ const BY_WORD: [ByWord; 3] = [
     ByWord { table: "fault", key: "at", always: &["at", "op", "until_op"], words: FAULTS },
 ];
 
+/// A word, the keys that every word of its table takes, and its own.
+type Taken<'t> = (&'t str, &'static [&'static str], Option<&'static [&'static str]>);
+
 /// The word on which the keys of a table depend, and the keys that mean something there: those of
 /// every word, and its own; none: the keys are the same whatever the table says.
-pub(crate) fn of_word<'t>(
-    table: &str,
-    has: &'t DeTable<'_>,
-) -> Option<(&'t str, &'static [&'static str], Option<&'static [&'static str]>)> {
+pub(crate) fn of_word<'t>(table: &str, has: &'t DeTable<'_>) -> Option<Taken<'t>> {
     let by = BY_WORD.iter().find(|by| by.table == table)?;
     let word = has.get(by.key).and_then(|value| value.get_ref().as_str()).unwrap_or_default();
     let own = by.words.iter().find(|(known, _)| *known == word).map(|(_, own)| *own);

@@ -41,9 +41,8 @@ pub(super) fn build_files(geometry: Geometry, raw: &Raw) -> Result<Vec<StartFile
         }
         let len = given(file.size.as_ref());
         let fill = file.fill.as_ref().map_or(Ok(0), |fill| number("fill", fill, 0, 255))? as u8;
-        let size = Pos::ZERO + len;
+        let mut size = Pos::ZERO + len;
         let zonefs = file.fs.as_ref().is_some_and(|fs| fs.get_ref() == "zonefs");
-        let mut size = size;
         let mut fs = if zonefs { FileSystem::Extents } else { build_fs(file)? };
         if let Some(sector) = &file.sector {
             next = Sector::new(number("sector", sector, 0, 1 << 40)?).addr();

@@ -380,8 +380,8 @@ mod tests {
 
     #[test]
     fn old_and_new_and_nothing_else_is_fine_until_a_sync() {
-        let mut history = History::new(vec![1; 4]);
-        history.begin(&write(2, 6, 2), 1);
+        let mut history = History::new(vec![1; 4], STALE);
+        history.begin(&write(2, 6, 2), 1, false);
         for fine in [&[1, 1, 1, 1][..], &[1, 1, 2, 1], &[1, 1, 1, 2, 0], &[1, 1, 2, 2, 2, 2]] {
             assert_eq!(history.look(fine, false), Ok(()), "{fine:?}");
         }
@@ -400,15 +400,15 @@ mod tests {
 
     #[test]
     fn a_collapse_may_be_caught_on_its_way() {
-        let mut history = History::new(vec![1, 2, 3, 4]);
+        let mut history = History::new(vec![1, 2, 3, 4], STALE);
         let range = FileRange::between(Pos::new(1), Pos::new(2));
-        history.begin(&Action::Fallocate(FallocMode::Collapse, range), 1);
+        history.begin(&Action::Fallocate(FallocMode::Collapse, range), 1, false);
         for fine in [&[1, 2, 3, 4][..], &[1, 0, 3, 4], &[1, 3, 4, 0], &[1, 3, 4]] {
             assert_eq!(history.look(fine, false), Ok(()), "{fine:?}");
         }
         assert_eq!(history.look(&[2, 3, 4, 0], false), Err(Wrong::Byte(0, 2)));
         // Written in place after the shift, which was never recorded.
-        history.begin(&write(2, 3, 9), 1);
+        history.begin(&write(2, 3, 9), 1, false);
         assert_eq!(history.look(&[1, 3, 9], false), Ok(()));
         assert_eq!(history.look(&[1, 2, 3, 9], false), Ok(()));
         assert_eq!(history.look(&[1, 9, 3, 4], false), Err(Wrong::Byte(1, 9)));

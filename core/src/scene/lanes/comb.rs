@@ -95,13 +95,11 @@ fn comb(
     }
 }
 
-/// Marks where bios of a run cross the start of a stripe: `bars` are their bytes and rows.
-pub(super) fn crossings(
-    frame: &Frame<'_>,
-    canvas: &mut Canvas,
-    run: usize,
-    bars: &[(u32, (u64, u64), (Fx, Fx))],
-) {
+/// The bar of a bio: which, its bytes, and its row from top to bottom.
+pub(super) type Bar = (u32, (u64, u64), (Fx, Fx));
+
+/// Marks where bios of a run cross the start of a stripe.
+pub(super) fn crossings(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, bars: &[Bar]) {
     if height(frame) == 0 {
         return;
     }
