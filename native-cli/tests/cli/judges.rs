@@ -21,6 +21,8 @@ const TOOLS: [(&str, &[&str]); 5] = [
 const OTHERWISE: &[(&str, &str, i32, &str)] = &[
     ("append-race", "explore", 1, "variant \"whole blocks\""),
     ("data-before-map-large", "fuzz", 1, "I34 is broken"),
+    ("read-ended-twice", "fuzz", 1, "I34 is broken"),
+    ("read-ended-twice", "render", 2, "a picture shows 2 at most"),
     ("data-before-map", "render", 2, "a picture shows 2 at most"),
     ("data-before-map-large", "render", 2, "a picture shows 2 at most"),
     ("stripe-alignment", "render", 2, "a picture shows 2 at most"),

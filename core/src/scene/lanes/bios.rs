@@ -1,6 +1,7 @@
 //! Bios: what is being built and in flight, over the bytes of the file that it carries, each with
 //! the reason why it ended.
 
+use super::comb::Bar;
 use super::{MANY, comb, joined};
 use crate::block::bio::{BioEnd, BioState};
 use crate::scene::canvas::{Area, Canvas, Wanted, id};
@@ -79,7 +80,7 @@ pub(in crate::scene) fn cargo(
 }
 
 /// The number of a bio, the bytes of the file from its first to its last, and its row.
-fn over(bio: &BioView, top: Fx) -> (u32, (u64, u64), (Fx, Fx)) {
+fn over(bio: &BioView, top: Fx) -> Bar {
     let start = bio.pieces.iter().map(|piece| piece.start).min().unwrap_or(0);
     let end = bio.pieces.iter().map(|piece| piece.end).max().unwrap_or(0);
     (bio.id, (start, end), (top, top + px(BAR)))
