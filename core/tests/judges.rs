@@ -205,9 +205,10 @@ fn what_cannot_be_judged_is_said() {
 /// are results.
 #[test]
 fn an_array_without_its_bytes_is_no_failure() {
-    let array = "[array]\nlevel = \"raid4\"\nmembers = 4\nchunk = \"64k\"\nfailed = [0, 1]\n";
+    let array = "[array]\nlevel = \"raid4\"\nmembers = 4\nchunk = \"64k\"\nfailed = [0]\n";
     let file = "[[file]]\nname = \"a\"\nsize = \"32k\"\nfill = 7\n";
     let all = ops(&[
+        "\"fail_member\"; member = 1",
         "\"pwrite\"; task = \"a\"; len = \"8k\"; byte = 4",
         "\"fsync\"; task = \"a\"",
         "\"pwrite\"; task = \"b\"; at = \"4k\"; len = \"8k\"; byte = 5",

@@ -1,7 +1,8 @@
 //! What a scenario asks of memory and of its devices where its bytes are compared.
 
-use super::{MAX_HELD, Scenario, size};
-use crate::units::{Bytes, Pos};
+use super::{Action, MAX_HELD, Scenario, size};
+use crate::device::array::ArrayAct;
+use crate::units::{Bytes, MemberId, Pos};
 
 impl Scenario {
     /// What plain arrays of its files need in memory, where their bytes are compared with such
@@ -26,9 +27,22 @@ impl Scenario {
         }
         sizes
     }
-    /// Whether the array that the device is has enough members to know its bytes; true of another
-    /// device.
+    /// Whether the array that the device is has enough members at any time to know its bytes; true
+    /// of another device.
     pub fn keeps_bytes(&self) -> bool {
-        self.array.is_none_or(|array| self.array_failed.count() <= array.tolerates())
+        let Some(array) = self.array else { return true };
+        let mut failed: Vec<MemberId> = self.array_failed.iter().collect();
+        let mut most = failed.len();
+        for op in &self.ops {
+            match op.action {
+                Action::Array(ArrayAct::Fail(member)) if !failed.contains(&member) => {
+                    failed.push(member);
+                }
+                Action::Array(ArrayAct::Replace(member)) => failed.retain(|one| *one != member),
+                _ => {}
+            }
+            most = most.max(failed.len());
+        }
+        most <= array.tolerates() as usize
     }
 }

@@ -28,8 +28,8 @@ pub(super) struct Allowed {
     ever: Vec<Vec<ByteSet>>,
     /// The order of whole operations is what counts; else bytes one by one.
     whole: bool,
-    /// Where each file may have a hole after a power cut, though bytes were put there: from its size
-    /// at the start up to the last place from which on a part of it is made durable, and with that
+    /// Where each file may have a hole after a power cut, though bytes were put there: from its
+    /// size at the start up to the last place from which on a part of it is made durable, and with that
     /// a size.
     holes: Vec<core::ops::Range<usize>>,
     /// What a power cut leaves is checked, too.
@@ -99,8 +99,8 @@ pub(super) fn allowed(scenario: &Scenario) -> Option<Allowed> {
     walk.orders(&mut queues, &files, &late).then_some(walk.allowed)
 }
 
-/// Where a file of `size` bytes at the start may have a hole after a power cut, though bytes were put
-/// there: what lies before a part that is made durable may be dirty still.
+/// Where a file of `size` bytes at the start may have a hole after a power cut, though bytes were
+/// put there: what lies before a part that is made durable may be dirty still.
 fn holes(scenario: &Scenario, file: u32, size: usize) -> core::ops::Range<usize> {
     let mine = scenario.ops.iter().filter(|op| op.file.get() == file);
     let starts = mine.filter_map(|op| synced_part(&op.action));

@@ -43,7 +43,8 @@ const OTHERWISE: &[(&str, &str, i32, &str)] = &[
     ("write-while-converting", "explore", 1, "variant \"trusts its mapping\""),
 ];
 
-/// Other values of the last option: of what has long courses fewer, of what shows in few moments all.
+/// Other values of the last option: of what has long courses fewer, of what shows in few moments
+/// all.
 const BOUNDS: [(&str, &str, &str); 3] = [
     ("two-devices", "explore", "1"),
     ("two-writers-throttled", "explore", "20"),

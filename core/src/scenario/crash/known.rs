@@ -31,8 +31,8 @@ impl Links {
     }
 }
 
-/// Whether everything that the files were since their syncs fits in memory ([`MAX_HELD`]); if not, a
-/// sentence.
+/// Whether everything that the files were since their syncs fits in memory ([`MAX_HELD`]); if not,
+/// a sentence.
 pub fn check_histories(scenario: &Scenario) -> Result<(), String> {
     let mut sizes: Vec<Pos> = scenario.files.iter().map(|file| file.size).collect();
     let mut kept = vec![Bytes::ZERO; sizes.len()];

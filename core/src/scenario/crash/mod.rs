@@ -107,7 +107,7 @@ pub enum Failed {
     #[error(transparent)]
     Found(#[from] Box<Found>),
     /// There is nothing to look at.
-    #[error("its array has lost more members at the start than it can do without")]
+    #[error("its array has lost more members than it can do without")]
     Gone,
     /// The run never ended.
     #[error("operation {0}: {1}")]
