@@ -34,12 +34,11 @@ impl Scenario {
         let mut failed: Vec<MemberId> = self.array_failed.iter().collect();
         let mut most = failed.len();
         for op in &self.ops {
-            match op.action {
-                Action::Array(ArrayAct::Fail(member)) if !failed.contains(&member) => {
-                    failed.push(member);
-                }
-                Action::Array(ArrayAct::Replace(member)) => failed.retain(|one| *one != member),
-                _ => {}
+            let Action::Array(act) = op.action else { continue };
+            match act {
+                ArrayAct::Fail(member) if !failed.contains(&member) => failed.push(member),
+                ArrayAct::Replace(member) => failed.retain(|one| *one != member),
+                ArrayAct::Fail(_) | ArrayAct::Check | ArrayAct::Repair => {}
             }
             most = most.max(failed.len());
         }
