@@ -25,11 +25,13 @@ pub enum Errno {
     NxIo,
     /// The file cannot do that.
     OpNotSupp,
+    /// The files are of two file systems.
+    XDev,
 }
 
 impl Errno {
     /// Every error.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Again,
         Self::Busy,
         Self::Fault,
@@ -40,6 +42,7 @@ impl Errno {
         Self::NoSpc,
         Self::NxIo,
         Self::OpNotSupp,
+        Self::XDev,
     ];
     /// The error with this number.
     pub fn from_number(number: u8) -> Option<Self> {
@@ -53,6 +56,7 @@ impl Errno {
             Self::Again => 11,
             Self::NoMem => 12,
             Self::Busy => 16,
+            Self::XDev => 18,
             Self::Fault => 14,
             Self::Inval => 22,
             Self::FBig => 27,
@@ -73,6 +77,7 @@ impl Errno {
             Self::NoSpc => "ENOSPC",
             Self::NxIo => "ENXIO",
             Self::OpNotSupp => "EOPNOTSUPP",
+            Self::XDev => "EXDEV",
         }
     }
 }

@@ -6,6 +6,7 @@ mod common;
 use common::{Kind, Rig, TASK, geometry};
 use folioscope_core::behaviour::Behaviours;
 use folioscope_core::block::bio::BioOp;
+use folioscope_core::buffer::Driver;
 use folioscope_core::counters::Counter;
 use folioscope_core::device::fault::DeviceFault;
 use folioscope_core::device::sim::{Timing, peek_bytes};
@@ -13,6 +14,7 @@ use folioscope_core::engine::{BoxedOp, Engine, WriteFlags, drive, settle};
 use folioscope_core::errno::Errno;
 use folioscope_core::fault::{Fault, FaultEffect, FaultPoint};
 use folioscope_core::frames::{BadAfter, Fill};
+use folioscope_core::fs::extents::Extents;
 use folioscope_core::fs::zonefs::Zone;
 use folioscope_core::fs::{Fork, Provider};
 use folioscope_core::ops::fallocate::FallocMode;
@@ -20,7 +22,7 @@ use folioscope_core::stops::{Stop, StopPoint};
 use folioscope_core::trace::rule::Rule;
 use folioscope_core::trace::sink::NoTrace;
 use folioscope_core::trace::timeline::Recording;
-use folioscope_core::units::{Bytes, DevAddr, FileId, FileRange, Pos, TaskId};
+use folioscope_core::units::{BdiId, Bytes, DevAddr, FileId, FileRange, Pos, TaskId};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
@@ -309,7 +311,21 @@ fn ranges_that_cannot_be_linked_are_refused() {
     ] {
         assert_eq!(reflink(&mut rig, (a, from), (a, to), len), Err(errno), "{from} {to} {len}");
     }
-    assert_eq!(reflink(&mut rig, (a, 0), (memory, 0), 1024), Err(Errno::OpNotSupp));
+    let ext4 = |rig: &mut Rig<NoTrace>| {
+        let blocks = Provider::Extents(Extents::new(sizes));
+        rig.engine.open_buffered(Pos::new(8192), blocks, Driver::Ext4)
+    };
+    let (one, other) = (ext4(&mut rig), ext4(&mut rig));
+    for (from, to, errno) in [
+        (a, memory, Errno::XDev),
+        (a, one, Errno::XDev),
+        (one, other, Errno::OpNotSupp),
+        (memory, memory, Errno::OpNotSupp),
+    ] {
+        assert_eq!(reflink(&mut rig, (from, 0), (to, 0), 1024), Err(errno), "{from:?} {to:?}");
+    }
+    rig.engine.set_bdi(memory, BdiId::new(1));
+    assert_eq!(reflink(&mut rig, (memory, 0), (a, 0), 1024), Err(Errno::XDev), "two devices");
     assert_eq!(reflink(&mut rig, (a, 4096), (a, 8192), 904), Ok(Bytes::new(904)));
     assert_eq!(reflink(&mut rig, (a, 9096), (a, 0), 0), Ok(Bytes::ZERO), "nothing is there");
 }

@@ -258,3 +258,17 @@ fn bad_faults_are_told_where_and_what() {
         assert!(error.contains(want), "{lines}: {error}");
     }
 }
+
+/// A disk ends somewhere: space is given out up to there.
+#[test]
+fn a_disk_has_an_end() {
+    let disk = "[device]\nrpm = 7200\nsize = \"64m\"\ntrack = \"1m\"\nsettle_us = 500\n\
+                seek_us = 15000\nflush_us = 5000\n";
+    let file = "[[file]]\nname = \"a\"\nsize = \"16k\"\nsector = 131032\n";
+    let lines = format!("{disk}{file}")
+        + &op("pwrite", "at = 16384\nlen = 4096")
+        + &op("fsync", "")
+        + &op("pwrite", "at = 20480\nlen = 4096");
+    let (run, _) = ran(&lines);
+    assert_eq!(results(&run), [Ok(4096), Ok(0), Err("ENOSPC")]);
+}

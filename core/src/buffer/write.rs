@@ -241,7 +241,7 @@ impl<E: Env> World<E> {
     }
     /// Blocks that were written are valid and dirty, and the folio is uptodate once all are
     /// (`block_commit_write`).
-    pub(super) fn commit_buffers(&mut self, id: FolioId, offset: Offset, len: Bytes, asked: bool) {
+    pub(crate) fn commit_buffers(&mut self, id: FolioId, offset: Offset, len: Bytes, asked: bool) {
         let all = self.folio_blocks(id);
         let uptodate = self.has(id, FolioFlags::UPTODATE);
         let (first, end) = self.blocks_touched(offset, len);

@@ -22,6 +22,10 @@ impl Service {
         };
         Self { timing, places: vec![Time::ZERO; depth as usize], head: DevAddr::ZERO }
     }
+    /// Bytes of the device, if it has an end.
+    pub(super) const fn size(&self) -> Option<Bytes> {
+        if let Timing::Disk { disk, .. } = self.timing { Some(disk.size) } else { None }
+    }
     /// Nothing is in its queue any more.
     pub(super) fn clear(&mut self, now: Time) {
         self.places.fill(now);

@@ -255,6 +255,11 @@ impl Sim {
         if self.dead {
             return Some(Misdeed::Dies);
         }
+        if let Some((bio, size)) = self.beyond(engine, bios) {
+            let args = [u64::from(bio.id.get()), bio.len.get(), bio.addr.get(), size.get()];
+            engine.device_says(Rule::BeyondDevice, args);
+            return Some(Misdeed::Refuses(Errno::Io));
+        }
         let mut fires = |bio: &Bio| {
             self.faults.iter_mut().find_map(|one| one.takes(bio).then_some((bio.id, one.what)))
         };
@@ -381,12 +386,27 @@ impl Sim {
     /// When bios end that are sent now and follow each other.
     fn served<E: Env>(&mut self, engine: &Engine<E>, bios: &[(Bio, Vec<u8>)], len: Bytes) -> Time {
         let first = bios.first().map(|(bio, _)| bio);
-        let several = first.filter(|_| self.services.len() > 1);
-        let bdi = several.map(|bio| engine.look(|world| world.bdi_of(bio.head.file)));
         let at = first.map_or(DevAddr::ZERO, |bio| bio.addr);
-        let last = self.services.len() - 1;
-        let service = bdi.map_or(0, |bdi| (bdi.get() as usize).min(last));
+        let service = first.map_or(0, |bio| self.service_of(engine, bio));
         self.services[service].serve(self.now, at, len)
+    }
+    /// Which device a bio goes to.
+    fn service_of<E: Env>(&self, engine: &Engine<E>, bio: &Bio) -> usize {
+        let last = self.services.len() - 1;
+        if last == 0 {
+            return 0;
+        }
+        (engine.look(|world| world.bdi_of(bio.head.file)).get() as usize).min(last)
+    }
+    /// A bio that ends behind its device, and the size of that.
+    fn beyond<'b, E: Env>(&self, engine: &Engine<E>, bios: &'b [Bio]) -> Option<(&'b Bio, Bytes)> {
+        if self.array.is_some() {
+            return None;
+        }
+        bios.iter().find_map(|bio| {
+            let size = self.services[self.service_of(engine, bio)].size()?;
+            (bio.addr + bio.len > DevAddr::ZERO + size).then_some((bio, size))
+        })
     }
     /// When a flush ends that is sent now.
     fn flushed(&self) -> Time {

@@ -33,12 +33,13 @@ use zonefs::Zone;
 pub struct SpaceAllocator {
     next: DevAddr,
     left: Option<Bytes>,
+    end: Option<DevAddr>,
 }
 
 impl SpaceAllocator {
     /// From `first` on, `limit` bytes in all, or without a limit.
     pub const fn new(first: DevAddr, limit: Option<Bytes>) -> Self {
-        Self { next: first, left: limit }
+        Self { next: first, left: limit, end: None }
     }
     /// Space for `len` bytes in one piece.
     pub fn allocate(&mut self, len: Bytes) -> Result<DevAddr, Errno> {
@@ -69,6 +70,14 @@ impl SpaceAllocator {
     /// Space up to `end` is taken.
     pub fn skip_to(&mut self, end: DevAddr) {
         self.next = self.next.max(end);
+    }
+    /// Nothing is given out behind `end`: the device ends there.
+    pub const fn end_at(&mut self, end: DevAddr) {
+        self.end = Some(end);
+    }
+    /// How much lies before the end of the device, if it has one.
+    pub(crate) fn ahead(&self) -> Option<Bytes> {
+        self.end.map(|end| end.max(self.next).since(self.next))
     }
 }
 

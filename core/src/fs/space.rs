@@ -7,11 +7,18 @@ use crate::errno::Errno;
 use crate::geometry::Geometry;
 use crate::iomap::{Intent, MapType, Mapping};
 use crate::units::{Bytes, DevAddr, FileRange, Pos};
-use crate::world::{Env, World};
+use crate::world::{Env, Inode, World};
+
+/// Bytes that are promised to a file, and have no place yet.
+fn promised(provider: &Provider, geometry: Geometry) -> Bytes {
+    let all = provider.forks(geometry);
+    let all = all.iter().filter(|(_, map)| map.kind == MapType::Delalloc);
+    all.map(|(_, map)| map.range.len()).sum()
+}
 
 /// Bytes of the device that these files take, each once, and those that are promised to them.
 pub fn taken<'a>(files: impl Iterator<Item = &'a Provider>, geometry: Geometry) -> Bytes {
-    let mut promised = Bytes::ZERO;
+    let mut all = Bytes::ZERO;
     let mut placed: Vec<(DevAddr, DevAddr)> = Vec::new();
     for provider in files {
         for array in provider.arrays() {
@@ -20,18 +27,15 @@ pub fn taken<'a>(files: impl Iterator<Item = &'a Provider>, geometry: Geometry) 
         if matches!(provider, Provider::BlockDev(_) | Provider::Zone(_)) {
             continue;
         }
+        all += promised(provider, geometry);
         for (fork, map) in provider.forks(geometry) {
-            match (fork, map.kind, map.addr) {
-                (Fork::Shared, ..) => {}
-                (_, MapType::Delalloc, _) => promised += map.range.len(),
-                (_, _, Some(addr)) => placed.push((addr, addr + map.range.len())),
-                (_, _, None) => {}
+            if let Some(addr) = map.addr.filter(|_| fork != Fork::Shared) {
+                placed.push((addr, addr + map.range.len()));
             }
         }
     }
     placed.sort_unstable();
     let mut behind = DevAddr::ZERO;
-    let mut all = promised;
     for (start, end) in placed {
         let from = start.max(behind);
         if from < end {
@@ -78,8 +82,12 @@ impl<E: Env> World<E> {
     }
     /// The allocator is about to be asked: it learns how much is free. What was promised is there.
     pub(crate) fn look_for_space(&mut self, promised: bool) {
-        if let Some(total) = self.space_total {
-            let free = total.saturating_sub(self.space_taken());
+        let free = self.space_total.map(|total| total.saturating_sub(self.space_taken()));
+        let ahead = self.config.space.ahead().map(|ahead| {
+            let owed = |inode: &Inode| self::promised(&inode.provider, self.geometry());
+            ahead.saturating_sub(self.files.iter().map(owed).sum())
+        });
+        if let Some(free) = free.into_iter().chain(ahead).min() {
             self.config.space.set_left((!promised).then_some(free));
         }
     }

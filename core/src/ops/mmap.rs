@@ -295,7 +295,8 @@ async fn fault<E: Env>(cx: &Cx<'_, E>, file: FileId, index: PageIndex) -> Result
 impl<E: Env> World<E> {
     fn pages_of(&self, range: FileRange) -> (PageIndex, PageIndex) {
         let geometry = self.geometry();
-        (geometry.page_floor(range.start()), geometry.page_ceil(range.end()))
+        let first = geometry.page_floor(range.start());
+        (first, if range.is_empty() { first } else { geometry.page_ceil(range.end()) })
     }
     fn is_mapped(&self, file: FileId, index: PageIndex) -> bool {
         self.file(file).memory_map.pages.contains(&index)

@@ -7,11 +7,12 @@ use super::sync::write_before;
 use super::zero::zero_range;
 use crate::engine::Cx;
 use crate::errno::Errno;
+use crate::fs::Provider;
 use crate::iomap::MapType;
 use crate::locks::{Lock, Mode};
 use crate::trace::rule::Rule;
 use crate::units::{Bytes, DevAddr, FileId, FileRange, Pos};
-use crate::world::{Env, World};
+use crate::world::{Env, Inode, World};
 
 /// The two ranges, equally long.
 #[derive(Clone, Copy)]
@@ -88,9 +89,7 @@ impl<E: Env> World<E> {
         len: Bytes,
     ) -> Result<Pair, Errno> {
         let geometry = self.geometry();
-        if !self.file(src).provider.can_share() || !self.file(dst).provider.can_share() {
-            return Err(Errno::OpNotSupp);
-        }
+        self.check_kinds(src, dst)?;
         let (size, dst_size) = (self.file(src).size, self.file(dst).size);
         let at_eof = len.is_zero() && from == size;
         if from > size || from == size && !len.is_zero() {
@@ -117,6 +116,23 @@ impl<E: Env> World<E> {
         let (a, b) = (geometry.block_range(from), geometry.block_range(to));
         let overlaps = src == dst && !a.intersect(b).is_empty();
         if short || ragged || overlaps { Err(Errno::Inval) } else { Ok(pair) }
+    }
+    /// Blocks are shared within a file system only, of those here by XFS only, and with bytes that
+    /// live with the inode not at all (`do_clone_file_range`, `xfs_file_remap_range`).
+    fn check_kinds(&self, src: FileId, dst: FileId) -> Result<(), Errno> {
+        let (from, to) = (self.file(src), self.file(dst));
+        let kind = |inode: &Inode| core::mem::discriminant(&inode.provider);
+        let same = kind(from) == kind(to) && from.driver == to.driver && from.bdi == to.bdi;
+        let shares = |inode: &Inode| inode.driver.is_none() && inode.provider.can_share();
+        if !same {
+            Err(Errno::XDev)
+        } else if matches!(from.provider, Provider::BlockDev(_)) {
+            Err(Errno::Inval)
+        } else if !shares(from) || !shares(to) {
+            Err(Errno::OpNotSupp)
+        } else {
+            Ok(())
+        }
     }
     /// Extent by extent of the source: what the destination had goes, and written blocks are
     /// shared; holes and unwritten blocks become holes. The size moves last

@@ -15,6 +15,7 @@ use crate::check::mutant::Mutant;
 use crate::engine::{Cx, WriteFlags};
 use crate::errno::Errno;
 use crate::frames::UserSource;
+use crate::fs::Provider;
 use crate::iomap::{Intent, Iomap, MapType, Mapping};
 use crate::locks::{Lock, Mode};
 use crate::stops::StopPoint;
@@ -301,11 +302,9 @@ impl<E: Env> World<E> {
     }
     /// The part of a write that a block device takes: nothing lies behind its end
     /// (`blkdev_write_iter`).
-    fn inside_device(&self, file: FileId, range: FileRange) -> Result<FileRange, Errno> {
-        if self.driver(file) != Some(Driver::BlockDevice) {
-            return Ok(range);
-        }
-        let inside = range.intersect(self.whole(file));
+    pub(super) fn inside_device(&self, file: FileId, range: FileRange) -> Result<FileRange, Errno> {
+        let Provider::BlockDev(device) = &self.file(file).provider else { return Ok(range) };
+        let inside = range.intersect(device.whole().range);
         if inside.is_empty() { Err(Errno::NoSpc) } else { Ok(inside) }
     }
     /// A file whose writes do not ask for mappings: as if one covered all of the request

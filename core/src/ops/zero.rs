@@ -128,7 +128,11 @@ impl<E: Env> World<E> {
         let offset = Offset::ZERO + part.start().since(start);
         self.zero_bytes(folio, offset, offset + part.len());
         self.mark_accessed(folio);
-        self.write_end(folio, offset, part.len(), part.len());
+        if map.buffer_head {
+            self.commit_buffers(folio, offset, part.len(), true);
+        } else {
+            self.write_end(folio, offset, part.len(), part.len());
+        }
         self.unlock(folio);
         self.step(Rule::Zeroed, [part.start().get(), part.len().get(), 0, 0]);
         part.len()

@@ -11,7 +11,7 @@ use crate::world::Env;
 use core::ops::Range;
 
 /// The faults, with what is left of each.
-pub(super) struct Armed {
+pub(crate) struct Armed {
     engine: Vec<(Range<usize>, Fault)>,
     device: Vec<(Range<usize>, DeviceFault)>,
     user: Vec<(Range<usize>, UserFault)>,
@@ -20,7 +20,7 @@ pub(super) struct Armed {
 }
 
 impl Armed {
-    pub(super) fn new(scenario: &Scenario) -> Self {
+    pub(crate) fn new(scenario: &Scenario) -> Self {
         let mut all = Self { engine: Vec::new(), device: Vec::new(), user: Vec::new(), now: None };
         for fault in &scenario.faults {
             let ops = fault.ops.clone();
@@ -33,11 +33,11 @@ impl Armed {
         all
     }
     /// Those of the user memory of an operation.
-    pub(super) fn user(&self, op: usize) -> Vec<UserFault> {
+    pub(crate) fn user(&self, op: usize) -> Vec<UserFault> {
         self.user.iter().filter(|(ops, _)| ops.contains(&op)).map(|(_, one)| *one).collect()
     }
     /// Arms those that are for an operation, in place of those that were for the last one.
-    pub(super) fn arm<E: Env>(&mut self, op: usize, engine: &Engine<E>, sim: &mut Sim) {
+    pub(crate) fn arm<E: Env>(&mut self, op: usize, engine: &Engine<E>, sim: &mut Sim) {
         let last = self.now.replace(op);
         if !self.engine.is_empty() {
             keep(&mut self.engine, last, engine.replace_faults(Vec::new()));

@@ -330,10 +330,10 @@ impl<'a> Watch<'a> {
     /// Whether bytes may be lost: something fails on purpose, or a device that can fail by itself
     /// did.
     fn may_lose(&self, engine: &Traceless) -> bool {
-        let Scenario { faults, free_blocks, zones, array, .. } = self.scenario;
+        let Scenario { faults, zones, array, .. } = self.scenario;
         let by_itself = zones.is_some() || array.is_some();
         !faults.is_empty()
-            || free_blocks.is_some()
+            || self.scenario.may_fill()
             || by_itself && (self.disturbed || engine.look(World::any_write_failed))
     }
     fn say(&mut self, message: impl FnOnce() -> String) {

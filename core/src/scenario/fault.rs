@@ -111,8 +111,8 @@ fn user(
         return Err(missing("op", "the number of the [[op]] whose buffer it is, from 0"));
     };
     let nth = *of.get_ref();
-    let what = usize::try_from(nth).ok().and_then(|nth| ops.get(nth));
-    let what = what.map_or("", |op| op.get_ref().what.get_ref());
+    let write = usize::try_from(nth).ok().and_then(|nth| ops.get(nth)).map(Spanned::get_ref);
+    let what = write.map_or("", |op| op.what.get_ref());
     if !["pwrite", "pwrite_dsync", "randwrite"].contains(&what) {
         let message = format!(
             "op is {nth}: this [[op]] is {what}, and only pwrite, pwrite_dsync and randwrite copy \
@@ -121,7 +121,15 @@ fn user(
         return Err((of.span(), message));
     }
     let none = || missing("copied", "the first byte that is bad");
-    let copied = *raw.copied.as_ref().ok_or_else(none)?.get_ref();
+    let field = raw.copied.as_ref().ok_or_else(none)?;
+    let copied = *field.get_ref();
+    let len = given(write.and_then(|op| op.len.as_ref()));
+    if copied >= len {
+        let (copied, len) = (copied.get(), len.get());
+        let message =
+            format!("copied is {copied}: expected less than {len}, the bytes of the write");
+        return Err((field.span(), message));
+    }
     let in_time = raw.at.get_ref() == "fault_in";
     Ok(UserFault { copied, spared: if in_time { Some(0) } else { often.times } })
 }

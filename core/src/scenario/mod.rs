@@ -1,6 +1,6 @@
 //! Scenarios: a world, files, and what is done to them; as a file people write, and as a run.
 
-mod armed;
+pub(crate) mod armed;
 mod array;
 mod bounds;
 pub mod crash;
@@ -363,6 +363,21 @@ pub const MAIN: &str = "main";
 pub const MAX_PRESSURE: u32 = 1000;
 
 impl Scenario {
+    /// Where the smallest of its disks ends, counted from the partition's start, if that is below 2
+    /// GiB: space is given out up to there.
+    pub(crate) fn small_disk(&self) -> Option<DevAddr> {
+        let disks = core::iter::once(&self.device).chain(&self.disks);
+        let sizes = disks.filter_map(|timing| match timing {
+            Timing::Disk { disk, .. } => Some(disk.size),
+            Timing::Ram | Timing::Queue { .. } => None,
+        });
+        let size = sizes.min().filter(|size| size.get() < 2 << 30 && self.array.is_none())?;
+        Some(DevAddr::ZERO + size.saturating_sub(Bytes::new(self.partition.get())))
+    }
+    /// Whether an operation may meet the end of the space.
+    pub(crate) fn may_fill(&self) -> bool {
+        self.free_blocks.is_some() || self.small_disk().is_some()
+    }
     /// The number of a task in the engine.
     pub const fn task_id(task: u32) -> TaskId {
         TaskId::new(task + 1)

@@ -142,17 +142,13 @@ impl<S: Sink> Simulation<S> {
         let mut sim = Sim::new(scenario.device);
         scenario.disks.iter().for_each(|disk| sim.add_device(*disk));
         *sim.store_mut() = held;
-        let mut space = SpaceAllocator::new(DevAddr::new(1 << 30), None);
-        for extent in scenario.files.iter().flat_map(|file| file.extents.iter().flatten()) {
-            space.skip_to(extent.addr + extent.range.len());
-        }
         let io = ReadaheadLimits::DEFAULT_IO;
         let config = Config {
             geometry,
             behaviours: variant.behaviours,
             stable_writes: false,
             frames: scenario.frames.clone(),
-            space,
+            space: free_space(scenario),
             readahead: ReadaheadLimits::new(geometry, scenario.readahead, io),
             queue: scenario.queue_of(variant),
             partition: scenario.partition,
@@ -205,6 +201,17 @@ impl<S: Sink> Simulation<S> {
         let (engine, background) = (&*engine, &mut [][..]);
         Runner { engine, sim, background }.perform(op, dest, source, faults)
     }
+}
+
+/// Where space is given out that nobody had before: behind all files, and from 1 GiB on unless a
+/// disk is small.
+fn free_space(scenario: &Scenario) -> SpaceAllocator {
+    let first = if scenario.small_disk().is_some() { 0 } else { 1 << 30 };
+    let extents = scenario.files.iter().flat_map(|file| file.extents.iter().flatten());
+    let mut space = SpaceAllocator::new(DevAddr::new(first), None);
+    extents.for_each(|extent| space.skip_to(extent.addr + extent.range.len()));
+    scenario.small_disk().into_iter().for_each(|end| space.end_at(end));
+    space
 }
 
 /// What an operation needs to run: the engine, the device, and the tasks of the background that go

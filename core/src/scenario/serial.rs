@@ -65,7 +65,7 @@ pub(super) fn allowed(scenario: &Scenario) -> Option<Allowed> {
         let understood = !nowait && !is_link && (!is_cut(op) || cut == Some(nth));
         file.fs == FileSystem::Extents && file.extents.is_some() && understood
     };
-    let fails = !scenario.faults.is_empty() || scenario.free_blocks.is_some();
+    let fails = !scenario.faults.is_empty() || scenario.may_fill();
     if fails || !scenario.keeps_bytes() || !scenario.ops.iter().enumerate().all(plain) {
         return None;
     }

@@ -81,8 +81,8 @@ events! {
     Rows = "rows", "array rows written", [RowsFull, RowsRmw, RowsRcw, RowsDelayed];
     /// Something that was armed goes wrong.
     Fault = "fault", "fault", [
-        FaultFired, FaultGives, DeviceFails, DeviceDelays, DeviceGone, FlushFails, FlushLies,
-        MemberFails, ZoneRefuses, PowerCut
+        FaultFired, FaultGives, DeviceFails, BeyondDevice, DeviceDelays, DeviceGone, FlushFails,
+        FlushLies, MemberFails, ZoneRefuses, PowerCut
     ];
     /// An error is kept or told.
     Error = "error", "error", [ErrorRecorded, ErrorReported, ErrorChecked, MappingFailed];

@@ -47,6 +47,12 @@ impl Expectation {
         let behind = range.end().get() > self.size().next_multiple_of(block);
         self.abilities.reshapes && (behind || self.promises)
     }
+    /// The part of a write that lies before the end of a device; none: it begins there, or behind
+    /// (`blkdev_write_iter`).
+    pub(super) fn inside(&self, range: FileRange) -> Option<FileRange> {
+        let Some(end) = self.abilities.fixed else { return Some(range) };
+        (range.start() < end).then(|| FileRange::between(range.start(), range.end().min(end)))
+    }
     pub(super) fn pwrite_direct(
         &mut self,
         range: FileRange,
@@ -54,14 +60,13 @@ impl Expectation {
         fault: Permits,
         outcome: &Outcome<'_>,
     ) -> Checked {
-        let (len, result) = (range.len(), outcome.result.0);
-        let behind = self.abilities.fixed.is_some_and(|end| range.start() >= end);
-        if len.is_zero() {
+        if range.is_empty() {
             return exact(outcome.result, Ok(0));
         }
-        if behind && matches!(result, Err(Errno::NoSpc | Errno::Inval)) {
-            return Ok(());
-        }
+        let Some(range) = self.inside(range) else {
+            return exact(outcome.result, Err(Errno::NoSpc));
+        };
+        let (len, result) = (range.len(), outcome.result.0);
         if !self.is_sectors(range) {
             exact(outcome.result, Err(Errno::Inval))?;
             if self.abilities.sector_first {
@@ -71,8 +76,7 @@ impl Expectation {
         }
         self.expose_tail(range.start().get());
         let owed = self.owed != Owed::No;
-        let cut = self.abilities.fixed.is_some_and(|end| range.end() > end);
-        let shortens = flags.nowait || fault.shortens() || owed || cut;
+        let shortens = flags.nowait || fault.shortens() || owed;
         match result {
             Ok(n) if n == len || n < len && shortens => {
                 if flags.dsync && self.owed == Owed::Yes && !n.is_zero() {
@@ -89,10 +93,6 @@ impl Expectation {
                 self.perhaps_written(range, done, outcome)
             }
             Err(Errno::Again) if flags.nowait => Ok(()),
-            Err(Errno::Io | Errno::NoSpc) if cut => {
-                self.blind = Some("a direct write over the end of a device may be done in part");
-                Ok(())
-            }
             Err(errno)
                 if fault.allows(errno)
                     || errno == Errno::Fault && fault.good.is_some_and(|good| good < len)
@@ -159,7 +159,13 @@ impl Expectation {
         let fault = Permits::of(faults);
         let geometry = self.abilities.geometry;
         let (size, to) = (source.size(), range.start().get());
-        if !self.abilities.links || !source.abilities.links {
+        if self.abilities.volume != source.abilities.volume {
+            return exact(outcome.result, Err(Errno::XDev));
+        }
+        if self.abilities.fixed.is_some() {
+            return exact(outcome.result, Err(Errno::Inval));
+        }
+        if !self.abilities.links {
             return exact(outcome.result, Err(Errno::OpNotSupp));
         }
         let whole = range.len().is_zero();

@@ -31,6 +31,8 @@ pub struct Abilities {
     pub sector_first: bool,
     /// Its blocks can be those of another file, too.
     pub links: bool,
+    /// Which file system it is on, as only files of one share blocks.
+    pub volume: u32,
     /// What was stored behind EOF through a mapping is zero once the file grows over it. Kernels
     /// before 6.12 skip dirty cache over unwritten blocks when they zero, so that it may show.
     pub hides_tail: bool,
@@ -219,11 +221,15 @@ impl Expectation {
         fault: Permits,
         outcome: &Outcome<'_>,
     ) -> Checked {
+        let inside = if range.is_empty() { Some(range) } else { self.inside(range) };
+        let Some(range) = inside else {
+            return exact(outcome.result, Err(Errno::NoSpc));
+        };
         let len = range.len();
         let good = fault.good.map_or(len, |good| good.min(len));
         let result = outcome.result.0;
         let owed = self.owed != Owed::No;
-        let shortens = nowait || fault.shortens() || self.abilities.fixed.is_some();
+        let shortens = nowait || fault.shortens();
         if dsync && owed && shortens && result == Err(Errno::Io) {
             return self.partly_written(range, fault, outcome);
         }
@@ -243,11 +249,6 @@ impl Expectation {
             Err(Errno::Fault) if good.is_zero() => Bytes::ZERO,
             Err(Errno::Again) if nowait => Bytes::ZERO,
             Err(errno) if fault.allows(errno) => Bytes::ZERO,
-            Err(Errno::Io | Errno::NoSpc)
-                if self.abilities.fixed.is_some_and(|end| range.end() > end) =>
-            {
-                Bytes::ZERO
-            }
             result => return Err(format!("wrote {}, expected {}", OpResult(result), good.get())),
         };
         if dsync && owed && !done.is_zero() {

@@ -105,7 +105,8 @@ impl Permits {
             | Errno::FBig
             | Errno::Inval
             | Errno::NxIo
-            | Errno::OpNotSupp => false,
+            | Errno::OpNotSupp
+            | Errno::XDev => false,
         }
     }
 }

@@ -3,7 +3,6 @@
 use super::check::{Blind, Failure};
 use super::simulated::replay_variant;
 use crate::scenario::{Action, FileSystem, Scenario, Variant};
-use crate::units::FileId;
 
 /// What came of checking a scenario with one of its settings.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,22 +37,18 @@ fn unjudged(scenario: &Scenario) -> Option<String> {
     if scenario.zones.is_some() || scenario.files.iter().any(|file| zoned(&file.fs)) {
         return Some("a zone takes writes at its pointer only: see what `run` gives".to_owned());
     }
-    if scenario.free_blocks.is_some() {
-        let why = "which operation meets the end of the space (`free_blocks`) depends on what was \
-                   reserved: see what `run` gives";
+    if scenario.may_fill() {
+        let why = "which operation meets the end of the space (`free_blocks`, or a small disk) depends \
+                   on what was reserved: see what `run` gives";
         return Some(why.to_owned());
     }
     if !scenario.keeps_bytes() {
         return Some("its array has lost more members than it can do without".to_owned());
     }
-    let buffered = |file: FileId| scenario.files[file.get() as usize].driver.is_some();
     scenario.ops.iter().enumerate().find_map(|(at, op)| {
         let why = match op.action {
             Action::PowerCut(_) => "the power is cut: `crash` judges that",
             Action::Array(_) => "something is done to members of the array: see what `run` gives",
-            Action::Reflink { source, .. } if buffered(op.file) || buffered(source) => {
-                "a file that keeps its blocks in buffers shares none"
-            }
             Action::Pread { .. }
             | Action::Pwrite { .. }
             | Action::Reflink { .. }

@@ -10,10 +10,12 @@ use crate::behaviour::{DirtyTracking, ZeroFlush};
 use crate::check::invariants::{name, words};
 use crate::device::sim::{Landed, Sim, peek_bytes};
 use crate::engine::{BackgroundTask, Engine};
+use crate::frames::BadFrom;
 use crate::ops::OpResult;
+use crate::scenario::armed::Armed;
 use crate::scenario::random::Random;
 use crate::scenario::run::{Runner, Simulated as Simulator, Simulation, header_of};
-use crate::scenario::{FileSystem, Scenario, Variant, flushers};
+use crate::scenario::{FileSystem, Scenario, StartFile, Variant, flushers};
 use crate::trace::sink::{NoTrace, Sink};
 use crate::trace::timeline::Recording;
 use crate::trace::wire;
@@ -27,6 +29,9 @@ pub struct Simulated<'a, S: Sink> {
     flushers: Vec<BackgroundTask<'a>>,
     /// Of each file whether a device keeps it.
     kept: Vec<bool>,
+    /// The faults of a scenario, which count over its operations, and how many of these there were;
+    /// none: each step brings its own.
+    armed: Option<(Armed, usize)>,
 }
 
 /// Whether anything fails in a scenario.
@@ -57,10 +62,20 @@ fn abilities(scenario: &Scenario, variant: &Variant, file: FileId) -> Abilities 
         sector,
         sector_first: true,
         links: reshapes,
+        volume: volume(scenario, start),
         hides_tail,
         hides_tail_of_direct,
         writes_clean: behaviours.dirty_tracking == DirtyTracking::PerFolio,
     }
+}
+
+/// The file system that a file is on: as many as there are kinds of it on the devices.
+fn volume(scenario: &Scenario, file: &StartFile) -> u32 {
+    let kind = |file: &StartFile| {
+        (core::mem::discriminant(&file.fs), file.driver, file.on, file.extents.is_none())
+    };
+    let same = |other: &StartFile| kind(other) == kind(file);
+    scenario.files.iter().position(same).unwrap_or(0) as u32
 }
 
 /// What the files of a scenario are and hold at the start.
@@ -82,7 +97,7 @@ impl<'a, S: Sink> Simulated<'a, S> {
             sim.watch();
         }
         let kept = scenario.files.iter().map(|file| file.fs != FileSystem::Memory).collect();
-        Self { engine, sim, flushers: flushers(scenario, engine), kept }
+        Self { engine, sim, flushers: flushers(scenario, engine), kept, armed: None }
     }
 }
 
@@ -93,13 +108,17 @@ impl<S: Sink> Subject for Simulated<'_, S> {
         mut dest: &mut [u8],
         mut source: &[u8],
     ) -> Result<OpResult, String> {
-        let Self { engine, sim, flushers, .. } = self;
-        let done = Runner { engine, sim, background: flushers }.perform(
-            &step.op,
-            &mut dest,
-            &mut source,
-            &step.faults,
-        );
+        let Self { engine, sim, flushers, armed, .. } = self;
+        let done = if let Some((armed, at)) = armed {
+            armed.arm(*at, engine, sim);
+            let mut source = BadFrom { good: source, faults: armed.user(*at) };
+            *at += 1;
+            let mut runner = Runner { engine, sim, background: flushers };
+            runner.perform(&step.op, &mut dest, &mut source, &[])
+        } else {
+            let mut runner = Runner { engine, sim, background: flushers };
+            runner.perform(&step.op, &mut dest, &mut source, &step.faults)
+        };
         done.map_err(|stuck| stuck.to_string())
     }
     fn size(&mut self, file: FileId) -> Result<Pos, String> {
@@ -198,6 +217,7 @@ pub(super) fn replay_variant(
     let faults = has_faults(scenario);
     let mut simulation = Simulation::new(scenario, variant, NoTrace);
     let mut subject = Simulated::new(&mut simulation, scenario, faults);
+    subject.armed = Some((Armed::new(scenario), 0));
     super::check::replay(&mut subject, files(scenario, variant, faults), &steps_of(scenario))
 }
 

@@ -352,6 +352,8 @@ rules! {
     FaultGives = 206, Function, "fault", "a fault is armed for {0f} at {1x}: the mapping is {2t}";
     /// The device fails a bio.
     DeviceFails = 207, Function, "device", "the device fails bio {0} of {1b} with {2e}; {3b} of it reach the medium";
+    /// A bio is not for this device.
+    BeyondDevice = 440, Function, "bio_check_eod", "bio {0} of {1b} at sector {2s} ends behind the end of the device, which has {3b}: it fails with EIO";
     /// The device is in no hurry.
     DeviceDelays = 208, Function, "device", "the device lets bio {0} of {1b} wait until others have ended: {2}";
     /// The device is gone.

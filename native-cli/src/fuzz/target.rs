@@ -185,6 +185,7 @@ impl Able {
             sector,
             sector_first: self.sector_first,
             links,
+            volume: 0,
             hides_tail: true,
             hides_tail_of_direct: true,
             // Nobody here is told of bios.

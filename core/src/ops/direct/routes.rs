@@ -270,8 +270,9 @@ impl<E: Env> World<E> {
         if self.has_memory_only(file) || provider.has_inline() {
             return Ok(Route::Cache);
         }
+        let range = self.inside_device(file, range)?;
         let sector = geometry.sector_size().get();
-        if !pos.get().is_multiple_of(sector) || !len.get().is_multiple_of(sector) {
+        if !pos.get().is_multiple_of(sector) || !range.len().get().is_multiple_of(sector) {
             return Err(Errno::Inval);
         }
         let inside = FileRange::between(pos, range.end().min(geometry.max_file()));

@@ -79,6 +79,10 @@ pub(super) struct History {
     /// What was stored behind EOF, and where EOF was then: in some kernels it shows when the file
     /// grows over it.
     tails: Vec<(usize, u8)>,
+    /// Bytes that were written to whatever may have blocks in common with this file, itself
+    /// included. Whether a block is shared is known before the record of it is durable: who has it
+    /// alone by then writes it in place, and without that record another file shows it.
+    foreign: Box<[bool; 256]>,
     /// What the device held before.
     stale: u8,
     /// Changes with every change.
@@ -114,6 +118,7 @@ impl History {
             unsure: false,
             lost: false,
             tails: Vec::new(),
+            foreign: Box::new([false; 256]),
             stale,
             version: 0,
         }
@@ -187,11 +192,40 @@ impl History {
             | Action::Array(_)
             | Action::Fadvise(..)
             | Action::Sleep(_)
-            | Action::Seek { .. } => {}
-            // Whose bytes these are is not followed.
-            Action::Reflink { .. } => self.lost = true,
+            | Action::Seek { .. }
+            // [`Self::link`] knows the bytes.
+            | Action::Reflink { .. } => {}
         }
         self.push(now);
+    }
+    /// Blocks of another file, which holds `source`, or of this one, take the place of a range; one
+    /// after the other, each in a transaction of its own, and the size last.
+    pub(super) fn link(&mut self, source: &Self, from: Pos, range: FileRange) {
+        let bytes = source.now().clone();
+        let (start, from) = (range.start().get() as usize, from.get() as usize);
+        let whole = range.is_empty();
+        let end = if whole { bytes.len() } else { from + range.len().get() as usize };
+        self.lost |= source.lost || source.unsure;
+        let Some(bytes) = bytes.get(from..end).filter(|bytes| !bytes.is_empty()) else { return };
+        let mut now = self.now().clone();
+        put(
+            &mut now,
+            FileRange::between(Pos::new(start as u64), Pos::new((start + bytes.len()) as u64)),
+            0,
+            true,
+        );
+        self.push(now.clone());
+        now[start..start + bytes.len()].copy_from_slice(bytes);
+        self.push(now);
+    }
+    /// Somebody who may share blocks with this file changes its own as the operation does.
+    pub(super) fn shared_with(&mut self, action: &Action) {
+        let mut byte = 0;
+        if let Action::Pwrite { byte: new, .. } | Action::MmapStore { byte: new, .. } = action {
+            byte = *new;
+        }
+        self.version += u64::from(!self.foreign[usize::from(byte)]);
+        self.foreign[usize::from(byte)] = true;
     }
     /// Space changes in several transactions, and each may be the last that is durable.
     fn reshape(&mut self, mode: FallocMode, range: FileRange, block: u64) {
@@ -245,7 +279,8 @@ impl History {
         }
         self.failed(false);
         // What is not refused at once may have been done in part.
-        let refused = matches!(errno, Some(Errno::Inval | Errno::FBig | Errno::OpNotSupp));
+        let refused =
+            matches!(errno, Some(Errno::Inval | Errno::FBig | Errno::OpNotSupp | Errno::XDev));
         let changes = matches!(action, Action::Truncate(_) | Action::Fallocate(..));
         self.lost |= changes && !refused;
     }
@@ -328,7 +363,8 @@ impl History {
                     let first = at(&self.all[0], pos);
                     first == 0 || self.all.iter().any(|content| at(content, pos) != first)
                 };
-                if self.tails.iter().any(|(eof, stored)| pos >= *eof && byte == stored) {
+                let tail = |(eof, stored): &(usize, u8)| pos >= *eof && byte == stored;
+                if self.foreign[usize::from(*byte)] || self.tails.iter().any(tail) {
                     continue;
                 }
                 if *byte != self.stale {
@@ -396,6 +432,27 @@ mod tests {
         assert_eq!(history.look(&[1, 1, 2, 1], false), Ok(()));
         history.synced();
         assert_eq!(history.look(&[1, 1, 2, 2], false), Err(Wrong::Size(4)));
+    }
+
+    #[test]
+    fn a_link_brings_the_bytes_of_its_source_and_nothing_else() {
+        let source = History::new(vec![5, 6, 7, 8], STALE);
+        let mut history = History::new(vec![1, 2], STALE);
+        let range = FileRange::between(Pos::new(1), Pos::new(3));
+        let action =
+            Action::Reflink { source: crate::units::FileId::new(0), from: Pos::new(2), range };
+        history.begin(&action, 1, false);
+        history.link(&source, Pos::new(2), range);
+        for fine in [&[1, 2][..], &[1, 0], &[1, 7], &[1, 7, 8], &[1, 0, 0]] {
+            assert_eq!(history.look(fine, false), Ok(()), "{fine:?}");
+        }
+        assert_eq!(history.look(&[1, 5], false), Err(Wrong::Byte(1, 5)));
+        assert_eq!(history.look(&[1, 7, 8, 0], false), Err(Wrong::Size(4)));
+        // The source is written where it lies, as it has the block alone by then.
+        history.shared_with(&write(0, 1, 9));
+        assert_eq!(history.look(&[1, 9], false), Ok(()));
+        history.synced();
+        assert_eq!(history.look(&[1, 9, 8], false), Err(Wrong::Byte(1, 9)));
     }
 
     #[test]

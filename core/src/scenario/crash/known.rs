@@ -15,16 +15,13 @@ pub(super) struct Links {
 
 impl Links {
     pub(super) fn of(scenario: &Scenario) -> Self {
-        let mut linked: Vec<bool> = scenario.files.iter().map(|file| file.shared).collect();
-        let mut twice = false;
-        for op in &scenario.ops {
-            if let Action::Reflink { source, .. } = op.action {
-                linked[source.get() as usize] = true;
-                linked[op.file.get() as usize] = true;
-                twice = true;
-            }
-        }
-        Self { linked, twice }
+        Self { linked: scenario.files.iter().map(|file| file.shared).collect(), twice: false }
+    }
+    /// Blocks of one file are given to another, or to itself.
+    pub(super) fn add(&mut self, source: usize, target: usize) {
+        self.linked[source] = true;
+        self.linked[target] = true;
+        self.twice = true;
     }
     pub(super) fn may_share(&self, one: usize, other: usize) -> bool {
         self.linked[one] && self.linked[other] && (one != other || self.twice)

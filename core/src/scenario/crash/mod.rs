@@ -186,7 +186,29 @@ impl Watch<'_> {
     fn begin(&mut self, file: FileId, action: &Action) {
         let block = self.scenario.geometry.block_size().get();
         let keeps = self.variant.behaviours.zero_flush != ZeroFlush::Never;
-        self.files[file.get() as usize].begin(action, block, keeps);
+        let mine = file.get() as usize;
+        self.files[mine].begin(action, block, keeps);
+        if let Action::Reflink { source, from, range } = *action {
+            let source = source.get() as usize;
+            self.links.add(source, mine);
+            let given = self.files[source].clone();
+            self.files[mine].link(&given, from, range);
+        }
+        let changes = matches!(
+            action,
+            Action::Pwrite { .. }
+                | Action::MmapStore { .. }
+                | Action::Truncate(_)
+                | Action::Fallocate(..)
+                | Action::Reflink { .. }
+        );
+        if changes {
+            for other in 0..self.files.len() {
+                if self.links.may_share(mine, other) {
+                    self.files[other].shared_with(action);
+                }
+            }
+        }
     }
     /// An operation ended; `spoils`: the memory that it was given was bad.
     fn end(&mut self, file: FileId, action: &Action, result: Result<Bytes, Errno>, spoils: bool) {
