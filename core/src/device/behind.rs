@@ -66,16 +66,16 @@ impl Sim {
         }
         self.store = store;
     }
-    /// Does something to the array that it is; false if it is none.
+    /// Does something to the array that it is; false if it is none, or that cannot be done.
     pub fn act<E: Env>(&mut self, engine: &Engine<E>, act: ArrayAct) -> bool {
         let mark = self.completed() + 1;
         let Some(array) = &mut self.array else { return false };
         array.set_mark(mark);
-        array.act(engine, act);
+        let done = array.act(engine, act);
         if let Some(volatile) = &mut self.volatile {
             volatile.touch();
         }
-        true
+        done
     }
     /// Reads what is on the device; of an array what its members make of it.
     pub fn read_device(&self, at: DevAddr, to: &mut [u8]) {

@@ -444,6 +444,10 @@ rules! {
     MembersRead = 289, Function, "ops_run_io", "{0b} are read from the members: data {1b}, P {2b}, Q {3b}";
     /// Members are written.
     MembersWritten = 290, Function, "ops_run_io", "{0b} are written to the members: data {1b}, P {2b}, Q {3b}";
+    /// Members are written, and a log of it.
+    MembersLogged = 413, Function, "ops_run_io", "{0b} are written to the members: data {1b}, parity {2b}, and before them {3b} to the log of what is under way";
+    /// Members are written, and the bitmap.
+    MembersNoted = 414, Function, "ops_run_io", "{0b} are written to the members: data {1b}, parity {2b}, and before them {3b} of the bitmap of what is under way";
     /// What became of rows.
     RowsCounted = 291, Delta, "raid5d", "rows so far handled: whole {0}, parity updated {1}, parity made anew {2}, delayed {3}";
     /// The two ways to make parity of rows are weighed.
@@ -454,6 +458,12 @@ rules! {
     MemberReplaced = 352, Op, "raid5_add_disk", "an empty disk takes the place of member {0}: it is written, and not read before it is filled";
     /// It holds everything.
     MemberFilled = 353, Op, "md_do_sync", "{1b} of member {0} are made from the others: it works";
+    /// Some of what it should hold is there.
+    MemberFilledSoFar = 410, Op, "md_do_sync", "{1b} of member {0} are made from the others: up to sector {2s} it is read like them, and behind it written only";
+    /// A later part of it is filled.
+    FillingGoesOn = 411, Op, "md_do_sync", "members that were replaced are filled from sector {0s} on";
+    /// What it should hold cannot be made.
+    FillingStops = 412, Op, "md_do_sync", "filling stops at sector {0s} of the members: too much of that row is lost";
     /// All of an array is read.
     ArrayChecked = 354, Op, "md_do_sync", "{0} rows are read from all members; parity or a copy is wrong in {1} of them";
     /// All of an array is made right.
