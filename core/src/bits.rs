@@ -9,10 +9,17 @@ use smallvec::SmallVec;
 pub const WORD: u32 = 64;
 
 /// A bitmap of fixed length.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(PartialEq, Eq, Debug, Default)]
 pub struct Bits {
     words: SmallVec<[u64; 1]>,
     len: u32,
+}
+
+impl Clone for Bits {
+    // Words as they are: a state that is copied has thousands of these.
+    fn clone(&self) -> Self {
+        Self { words: SmallVec::from_slice(&self.words), len: self.len }
+    }
 }
 
 /// The bits of word `word` that lie in `[start, end)`.

@@ -66,7 +66,7 @@ fn every_order_of_its_tasks_is_gone_through() {
     let says = "after a power cut now file 0 would have 0x00 from byte 1000 on (500 bytes)";
     assert!(replay(&scenario, off, steps).is_some_and(|wrong| wrong.starts_with(says)));
     assert_eq!(replay(&scenario, on, steps), None);
-    let limits = Limits { bound: 1, most: 1_000_000, seed: None };
+    let limits = Limits { choices: None, bound: 1, most: 1_000_000, seed: None };
     let failure = explore(&scenario, off, limits).failure.expect("the search finds it");
     assert!(failure.message.starts_with(says), "{}", failure.message);
     let wrong = replay(&scenario, off, &failure.schedule);

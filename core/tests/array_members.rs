@@ -557,7 +557,7 @@ fn the_cut_sweep_finds_the_hole_of_a_degraded_array_and_none_with_a_log() {
         [[op]]
         do = \"fsync\"
     ";
-    let how = Thoroughness { states: 12, mount_every: 6, seed: 1, data_first: true };
+    let how = Thoroughness { every: 1, states: 12, mount_every: 6, seed: 1, data_first: true };
     let looks = |array: &str| {
         let scenario = scenario(array, ops);
         sweep(&scenario, &scenario.variants[0], how)
@@ -622,16 +622,20 @@ fn operations_on_arrays_that_make_no_sense_are_told_where_and_why() {
         (&array, "[[op]]\ndo = \"fail_member\"\nmember = 4", "member is 4: expected 0 to 3"),
         (&array, "[[op]]\ndo = \"rebuild_array\"\nrows = -1", "rows is -1: expected 0 to"),
         ("", "[[op]]\ndo = \"rebuild_array\"", "s:12:6: the device is no array"),
-        (&array, "[[op]]\ndo = \"power_cut\"\nmembers = [9]", "a member is 9: expected 0 to 3"),
-        (&array, "[[op]]\ndo = \"power_cut\"\nmembers = 1", "expected a list of integers"),
+        (&array, "[[op]]\ndo = \"power_cut\"\nmembers = [9]", "members is 9: expected 0 to 3"),
+        (
+            &array,
+            "[[op]]\ndo = \"power_cut\"\nmembers = 1",
+            "members is 1: expected whole numbers in brackets",
+        ),
         (&format!("{array}\nconsistency = \"raft\""), "", "no consistency `raft`"),
-        (&format!("{array}\nfailed = [4]"), "", "a member is 4: expected 0 to 3"),
+        (&format!("{array}\nfailed = [4]"), "", "failed is 4: expected 0 to 3"),
     ] {
         let told = told(array, op);
         assert!(told.contains(part), "{told}\nexpected {part}");
     }
     let told = told("[array]\nlevel = \"raid1\"\nmembers = 2\nconsistency = \"ppl\"", "");
-    assert!(told.contains("`consistency` is for raid4, raid5 and raid6"), "{told}");
+    assert!(told.contains("`raid1` takes no `consistency`: leave it out"), "{told}");
 }
 
 /// Nothing of a run depends on whether somebody looks.

@@ -13,7 +13,8 @@ fn look(scenario: &Scenario, how: Thoroughness) -> Result<Looked, Failed> {
     sweep(scenario, &scenario.variants[0], how)
 }
 
-const HOW: Thoroughness = Thoroughness { states: 16, mount_every: 16, seed: 0, data_first: true };
+const HOW: Thoroughness =
+    Thoroughness { every: 1, states: 16, mount_every: 16, seed: 0, data_first: true };
 
 /// What the look finds in random scenarios, each with these lines behind it.
 fn findings(seeds: u64, more: &str, how: Thoroughness) -> Vec<Option<Wrong>> {
@@ -22,7 +23,7 @@ fn findings(seeds: u64, more: &str, how: Thoroughness) -> Vec<Option<Wrong>> {
         match look(&scenario, Thoroughness { seed, ..how }) {
             Ok(_) => None,
             Err(Failed::Found(found)) => Some(found.wrong),
-            Err(stuck @ Failed::Stuck(..)) => panic!("seed {seed}: {stuck}"),
+            Err(stuck @ (Failed::Stuck(..) | Failed::Gone)) => panic!("seed {seed}: {stuck}"),
         }
     });
     each.collect()

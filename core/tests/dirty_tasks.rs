@@ -122,7 +122,7 @@ fn every_order_of_a_sync_and_a_write_leaves_what_was_written() {
         "{WORLD}{DIRTY}{race}[[op]]\ntask = \"write\"\ndo = \"pwrite\"\nlen = 10\nbyte = 9\n"
     );
     let scenario = parse_scenario("race", &text).unwrap_or_else(|error| panic!("{error}"));
-    let limits = Limits { bound: 0, most: 1_000_000, seed: None };
+    let limits = Limits { choices: None, bound: 0, most: 1_000_000, seed: None };
     let found = explore(&scenario, &scenario.variants[0], limits);
     assert_eq!(found.failure, None);
     assert!(found.complete && found.compared);

@@ -26,7 +26,7 @@ fn parsed(text: &str) -> Scenario {
 
 /// Every course up to a bound.
 fn all(scenario: &Scenario, variant: usize, bound: u32) -> Explored {
-    let limits = Limits { bound, most: 1_000_000, seed: None };
+    let limits = Limits { choices: None, bound, most: 1_000_000, seed: None };
     explore(scenario, &scenario.variants[variant], limits)
 }
 
@@ -91,7 +91,7 @@ fn a_store_into_a_page_whose_block_is_freed_is_found() {
 #[test]
 fn dice_find_it_too_and_throw_the_same_again() {
     let scenario = parsed(APPEND);
-    let limits = Limits { bound: 0, most: 2000, seed: Some(1) };
+    let limits = Limits { choices: None, bound: 0, most: 2000, seed: Some(1) };
     let found = explore(&scenario, &scenario.variants[0], limits);
     assert!(found.failure.is_some() && !found.complete);
     assert_eq!(explore(&scenario, &scenario.variants[0], limits), found);

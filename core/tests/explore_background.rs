@@ -36,7 +36,7 @@ fn parsed(text: &str) -> Scenario {
 }
 
 fn all(scenario: &Scenario, variant: usize, bound: u32) -> Explored {
-    let limits = Limits { bound, most: 1_000_000, seed: None };
+    let limits = Limits { choices: None, bound, most: 1_000_000, seed: None };
     explore(scenario, &scenario.variants[variant], limits)
 }
 
@@ -86,7 +86,7 @@ fn writers_that_pause_leave_what_some_order_leaves() {
     let found = all(&scenario, 0, 0);
     assert!(found.failure.is_none() && found.complete && found.compared);
     assert_eq!((found.schedules, found.ends, found.deepest), (438, 1, 71));
-    let limits = Limits { bound: 0, most: 60, seed: Some(1) };
+    let limits = Limits { choices: None, bound: 0, most: 60, seed: Some(1) };
     let thrown = explore(&scenario, &scenario.variants[0], limits);
     assert_eq!((thrown.schedules, thrown.failure), (60, None));
 }

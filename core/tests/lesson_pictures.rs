@@ -150,3 +150,54 @@ fn bios_of_the_wrong_memory_lie_over_one_another() {
         .collect();
     assert_eq!(tops.len(), 3, "each in a row of its own");
 }
+
+/// The second stop of a lesson as it is drawn, whole.
+fn proof(lesson: &str) -> Scene {
+    let (told, mut runs) = open(std::path::Path::new(&format!("{ASSETS}/lessons/{lesson}.toml")));
+    let recordings: Vec<&Recording> = runs.iter().map(Timeline::recording).collect();
+    let way = Alignment::of(&recordings);
+    let moment = way.moment(way.reach(0, told.stops[1].at));
+    for (side, run) in runs.iter_mut().enumerate() {
+        run.seek(moment.position(side));
+    }
+    let sides: Vec<Side<'_>> = ["A", "B"]
+        .into_iter()
+        .zip(&runs)
+        .map(|(label, timeline)| Side { label, name: label, timeline })
+        .collect();
+    let view = View { lanes: Lanes::only(&told.stops[1].lanes), ..View::default() };
+    render(&sides, &view)
+}
+
+fn count(scene: &Scene, part: &str, run: u8) -> usize {
+    scene.marks.iter().filter(|mark| mark.id.part == part && mark.id.run == run).count()
+}
+
+#[test]
+fn bios_of_the_partition_cross_stripes_and_those_of_the_disk_do_not() {
+    let scene = proof("09-the-partition-that-spoils-it");
+    assert_eq!((count(&scene, "cross", 0), count(&scene, "cross", 1)), (8, 0));
+    // Eight stripes begin in the file, by the disk's count and by the partition's.
+    assert_eq!((count(&scene, "comb", 0), count(&scene, "comb", 1)), (8, 8));
+    // Three bios of 1 MiB over stripes of 384 KiB; where one begins with a stripe none crosses.
+    let scene = proof("08-stripe-alignment");
+    assert_eq!((count(&scene, "cross", 0), count(&scene, "cross", 1)), (7, 0));
+    assert_eq!((count(&scene, "comb", 0), count(&scene, "comb", 1)), (8, 0));
+}
+
+#[test]
+fn a_read_of_what_is_overwritten_at_once_is_hatched() {
+    let scene = proof("02-read-before-you-write");
+    let wide = |part: &str| {
+        let marks = scene.marks.iter().filter(|mark| mark.id.part == part);
+        let widths = marks.filter_map(|mark| match mark.shape {
+            Shape::Rect { w, .. } => Some(w.get()),
+            Shape::Line { .. } | Shape::Path(_) | Shape::Text { .. } => None,
+        });
+        widths.max().expect("there is one")
+    };
+    // 127 of 128 blocks of the longest read.
+    let (read, vain) = (wide("hist"), wide("histvainly"));
+    assert!(vain < read && vain * 128 / read >= 126, "{vain} of {read}");
+    assert_eq!(count(&scene, "histvainly", 0), 1);
+}

@@ -55,16 +55,20 @@ fn a_bio_ends_for_each_of_the_reasons_of_lesson_3() {
 
 #[test]
 fn windows_of_lesson_4_are_those_of_a_kernel() {
-    let ran = runs("readahead").remove(0);
-    let windows: Vec<u64> = steps(&ran, Rule::ReadaheadWindow)
-        .iter()
-        .map(|step| step.args[1] & u64::from(u32::MAX))
-        .collect();
+    let ran = runs("readahead");
+    let windows = steps(&ran[0], Rule::ReadaheadWindow).into_iter();
+    let windows: Vec<u64> = windows.map(|step| step.args[1] & u64::from(u32::MAX)).collect();
     // As `ra_seq_4k` of the goldens has them.
     assert_eq!(windows, [4, 8, 4, 8, 8, 16, 16, 32, 32, 32, 32]);
-    let bios = steps(&ran, Rule::BioSubmitted);
-    let bytes: Vec<u64> = bios.iter().map(|step| step.args[2] / 4096).collect();
-    assert_eq!(bytes, [4, 8, 4, 8, 8, 16, 16, 32, 32, 32, 32, 1, 1]);
+    let pages = |ran: &Ran| -> Vec<u64> {
+        steps(ran, Rule::BioSubmitted).iter().map(|step| step.args[2] / 4096).collect()
+    };
+    // Three reads with a stride follow, a page each.
+    assert_eq!(pages(&ran[0]), [4, 8, 4, 8, 8, 16, 16, 32, 32, 32, 32, 1, 1, 1]);
+    assert_eq!(pages(&ran[1]), [4, 8, 16, 32, 32, 32, 32, 32, 32, 1, 1, 1]);
+    // Where all folios have one page each page is one.
+    let folios = ran.iter().map(|ran| ran.counters.get(Counter::FoliosCreated));
+    assert_eq!(folios.collect::<Vec<_>>(), [18, 223]);
 }
 
 #[test]
@@ -88,4 +92,19 @@ fn data_that_goes_first_in_lesson_15_saves_a_completion() {
     };
     assert_eq!(order(&all[0]), [98_400, 98_408, 98_384]);
     assert_eq!(order(&all[1]), [98_384, 98_408]);
+}
+
+#[test]
+fn what_goes_early_uncounted_in_lesson_20_ends_the_read_of_its_folio_twice() {
+    let path = format!("{}/../assets/scenarios/read-ended-twice.toml", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).expect("the scenario can be read");
+    let scenario = parse_scenario("it", &text).unwrap_or_else(|error| panic!("{error}"));
+    let found = scenario.variants.iter().map(|variant| {
+        let (run, _) = run_and_read(&scenario, variant, Recording::default()).expect("it ends");
+        let ends = run.sink.steps().iter().filter(|step| step.rule == Rule::ReadEnds).count();
+        let count = |counter| run.counters.get(counter);
+        (count(Counter::BrokenInvariants), ends, count(Counter::DeviceRead) / 4096)
+    });
+    // By boundary, data first, data last: broken invariants, ends of the read, blocks.
+    assert_eq!(found.collect::<Vec<_>>(), [(1, 2, 21), (0, 1, 17), (0, 1, 17)]);
 }

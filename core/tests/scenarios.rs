@@ -71,20 +71,23 @@ fn files_that_no_device_could_hold_are_refused() {
         + &extent(0, 100)
         + "[[op]]\ndo = \"randwrite\"\nlen = 1\nrepeat = 300000\n";
     for (lines, want) in [
-        ("size = 1.5\n".to_owned(), "9:8: size is a value of type float: expected a size"),
+        ("size = 1.5\n".to_owned(), "9:8: size is 1.5: expected a size"),
         ("size = \"16g\"\n".to_owned(), "7:1: with this file the run would hold 16 GiB in memory"),
         ("size = \"2g\"\ndevice = true\n".to_owned(), "would hold 2 GiB in memory"),
         (write("0", "3g"), "would hold 3 GiB in memory"),
         (scattered, "would hold 1.1 GiB in memory"),
         (
             "memory = true\nprealloc = 1\n".to_owned(),
-            "10:12: a device, or a file in memory, reserves",
+            "10:1: a file in memory takes no `prealloc`: leave it out",
         ),
         (
             "[[file]]\nname = \"b\"\nshares = \"a\"\nmemory = true\n".to_owned(),
-            "11:10: a file that shares has",
+            "11:1: a file in memory takes no `shares`: leave it out",
         ),
-        ("size = 1000\ndevice = true\n".to_owned(), "not a multiple of the block size 4096"),
+        (
+            "size = 1000\ndevice = true\n".to_owned(),
+            "9:8: size is 1000 bytes: expected a multiple of the block size 4096",
+        ),
         (extent(0, 100) + &extent(4096, 1000), "these blocks of the file are in use"),
         (extent(0, 100) + &extent(8192, 100), "these sectors of the device are in use"),
         (
@@ -112,19 +115,23 @@ fn bad_files_are_told_where_and_what() {
     let cases = [
         ("version = 0", "version = 3", "scenario:2:11: version is 3: this program reads version 0"),
         ("title", "titel", "scenario:3:1: unknown field `titel`"),
-        ("block_size = \"4k\"", "block_size = \"128k\"", "scenario:5:1: block_size is 131072"),
-        ("page_size = \"64k\"", "page_size = \"-4k\"", "scenario:6:13: `-4k` is negative"),
+        ("block_size = \"4k\"", "block_size = \"128k\"", "block_size is 131072"),
+        (
+            "page_size = \"64k\"",
+            "page_size = \"-4k\"",
+            "scenario:6:13: page_size is \"-4k\": expected a size such as",
+        ),
         ("max_folio_order = 0", "max_folio_order = 12", "max_folio_order is 12: expected 0 to 11"),
         ("do = \"pread\"", "do = \"preed\"", "no operation `preed`: expected pread, pwrite"),
         ("\"linux-6.1\"", "\"linux-2.4\"", "no profile `linux-2.4`: expected one of linux-3.15"),
         ("\"per-block\"", "\"per-byte\"", "dirty_tracking cannot be `per-byte`: expected one of"),
-        ("size = \"128k\"", "size = \"99999g\"", "is more than 16 GiB"),
+        ("size = \"128k\"", "size = \"99999g\"", "size is \"99999g\": expected a size such as"),
         ("repeat = 23", "repeat = 0", "repeat is 0: expected 1 to 1000000"),
         ("then = \"fdatasync\"", "then = \"sleep\"", "`sleep` cannot follow: expected fsync"),
         ("byte = 2", "byte = 256", "byte is 256: expected 0 to 255"),
         ("fill = 1", "fs = \"ext3\"", "no file system `ext3`: expected extents, ext2 or zonefs"),
-        ("fill = 1", "fs = \"ext2\"\ndevice = true", "has no file system: leave out `fs`"),
-        ("fill = 1", "device = true\nsector = 8", "`sector` is for a file that is laid out"),
+        ("fill = 1", "fs = \"ext2\"\ndevice = true", "a file that is a device takes no `fs`"),
+        ("fill = 1", "device = true\nsector = 8", "a file that is a device takes no `sector`"),
         (
             "[[op]]\ndo = \"pread\"",
             "[queue]\ndepth = 3\n[[op]]\ndo = \"pread\"",
@@ -183,8 +190,11 @@ fn sizes_and_space_change_as_the_file_says() {
         ("do = \"truncate\"", "scenario:9:1: `size` is missing"),
         ("do = \"fallocate\"; mode = \"punsh\"; len = 1", "11:8: no mode `punsh`: expected alloc"),
         ("do = \"fallocate\"; mode = \"punch\"", "scenario:9:1: `len` is missing"),
-        ("do = \"mmap_store\"; at = \"16g\"; len = 1", "it ends beyond 16 GiB"),
-        ("do = \"truncate\"; size = \"17g\"", "is more than 16 GiB"),
+        (
+            "do = \"mmap_store\"; at = \"16g\"; len = 1",
+            "it ends at byte 17179869185: a file may have 17179869184 at most (16 GiB)",
+        ),
+        ("do = \"truncate\"; size = \"17g\"", "size is \"17g\": expected a size such as"),
         ("do = \"trunc\"", "syncfs, reclaim, reflink, sleep, mmap_load"),
     ] {
         let error = parse_scenario("scenario", &text(&[bad])).expect_err(bad).to_string();
@@ -251,5 +261,5 @@ fn a_file_in_memory_is_never_written_back() {
     assert_eq!(ran.counters.get(Counter::BalanceDirtyCalls), 0);
     assert_eq!((files.seen[0].len(), files.seen[0][5099]), (5100, 1));
     let error = parse_scenario("scenario", &with_file("memory = true\nfill = 1\n"));
-    assert!(error.expect_err("no fill").to_string().contains("no device, no extents and no fill"));
+    assert!(error.expect_err("no fill").to_string().contains("a file in memory takes no `fill`"));
 }

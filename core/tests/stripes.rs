@@ -291,12 +291,16 @@ fn bad_limits_are_told_where_and_what() {
         error.to_string()
     };
     for (from, to, start) in [
-        ("\"384k\"", "1000", "s:10:10: io_opt is 1000 B: expected whole sectors"),
-        ("\"1m\"", "100", "s:13:9: start is 100: expected whole sectors"),
-        ("io_opt = \"384k\"", "max_size = 512", "s:9:1: [queue]: max_hw_sectors is 512 B"),
+        ("\"384k\"", "1000", "s:10:10: io_opt is 1000 bytes: expected whole sectors"),
+        ("\"1m\"", "100", "s:13:9: start is 100 bytes: expected whole sectors"),
+        ("io_opt = \"384k\"", "max_size = 512", "s:10:12: max_size is 512 bytes: expected a page"),
         ("io_opt", "io_best", "s:10:1: unknown field `io_best`, expected one of `max_size`"),
         ("io_opt = \"384k\"", "max_segments = 0", "s:10:16: max_segments is 0"),
-        ("io_opt = \"384k\"", "virt_boundary = 1536", "s:10:17: virt_boundary is no power"),
+        (
+            "io_opt = \"384k\"",
+            "virt_boundary = 1536",
+            "s:10:17: virt_boundary is 1536 bytes: expected a power",
+        ),
     ] {
         let told = told(from, to);
         assert!(told.starts_with(start), "{told}\nexpected {start}");
@@ -435,7 +439,8 @@ fn an_array_of_any_level_says_what_its_members_do() {
         let layout = layout.map_or(String::new(), |name| format!("layout = \"{name}\"\n"));
         let text = text
             .replace("level = \"raid6\"", &format!("{layout}level = \"{level}\""))
-            .replace("members = 8", &format!("members = {members}"));
+            .replace("members = 8", &format!("members = {members}"))
+            .replace("chunk = \"64k\"", if level == "raid1" { "" } else { "chunk = \"64k\"" });
         let (read, written, .., good) = costs(&text)[1];
         assert!(good && read == 0, "{level}");
         assert_eq!(written * 100 / 3072, percent, "{level}");
@@ -448,7 +453,7 @@ fn arrays_that_cannot_be_are_told_where_and_what() {
     for (from, to, part) in [
         ("members = 8", "members = 3", "members = 3: raid6 has 4 members at least, not 3"),
         ("\"raid6\"", "\"raid2\"", "no level `raid2`: expected raid0"),
-        ("\"64k\"", "1000", "chunk is 1000 B: expected a multiple of 4 KiB"),
+        ("\"64k\"", "1000", "chunk is 1000 bytes: expected a multiple of 4096"),
         ("members = 8", "members = 8\nlayout = \"round\"", "no layout `round`: expected one of"),
         ("\"raid6\"", "\"raid10\"\nlayout = \"n9\"", "no layout `n9` of raid10"),
     ] {

@@ -317,7 +317,11 @@ fn the_scenario_of_a_writer_that_is_slowed_down_looks_as_kept() {
 #[test]
 fn bad_limits_are_told_where_and_what() {
     for (good, bad, want) in [
-        ("memory = \"16m\"", "memory = 4095", "scenario:21:10: `memory` is less than a page"),
+        (
+            "memory = \"16m\"",
+            "memory = 4095",
+            "scenario:21:10: memory is 4095 bytes, less than a page",
+        ),
         ("memory = \"16m\"\n", "", "missing field `memory`"),
         ("ratio = 20", "ratio = 101", "ratio is 101: expected 0 to 100"),
         ("ratio = 20", "ratio = 20\nbytes = 9", "`ratio` and `bytes` say the same: leave out one"),

@@ -185,8 +185,8 @@ fn fault() -> BoxedStrategy<String> {
         "at = \"write_bio\"\nwaits = 2\n",
         "at = \"flush\"\n",
         "at = \"flush\"\nerr = \"EIO\"\n",
-        "at = \"device_gone\"\n",
     ];
+    let gone = (1u32..5).prop_map(|nth| format!("[[fault]]\nat = \"device_gone\"\nnth = {nth}\n"));
     let what = prop_oneof![
         (one_of(points), 0u32..9000)
             .prop_map(|(at, place)| format!("at = \"{at}\"\nfile_off = {place}\n")),
@@ -197,12 +197,12 @@ fn fault() -> BoxedStrategy<String> {
         .prop_map(|(at, n)| format!("[[fault]]\nat = \"{at}\"\nop = 0\ncopied = {n}\n"));
     let other = (what, often, when)
         .prop_map(|(what, often, when)| format!("[[fault]]\n{what}{often}{when}"));
-    prop_oneof![1 => user, 4 => other].boxed()
+    prop_oneof![3 => user, 2 => gone, 12 => other].boxed()
 }
 
 /// A scenario file with some of all that there is. Of half of them some does not go together.
 fn texts() -> BoxedStrategy<String> {
-    let title = one_of(&["plain", "with \\\"quotes\\\"", "a\\ttab", "\\u200B and \\u007F"]);
+    let title = one_of(&["plain", "with \\\"quotes\\\"", "a \\\\ back", "\\u200B"]);
     let switches = maybe(Just("switches = { zero_flush = \"never\" }\n".to_owned()));
     let variants = prop::collection::vec((switches, tables("variant.")), 0..3).prop_map(|all| {
         let text = |(nth, (switches, own)): (usize, &(String, String))| {
@@ -231,10 +231,21 @@ fn texts() -> BoxedStrategy<String> {
     });
     let ops = prop::collection::vec(op(), 1..6).prop_map(|all| all.concat());
     let faults = prop::collection::vec(fault(), 0..3).prop_map(|all| all.concat());
-    (title, tables(""), disks, variants, files, ops, faults)
-        .prop_map(|(title, tables, disks, variants, files, ops, faults)| {
+    // Faults of memory are for the first operation.
+    let ops = (ops, faults).prop_map(|(ops, faults)| {
+        let write = "[[op]]\ndo = \"pwrite\"\nlen = 1024\n";
+        let write = if faults.contains("copied") { write } else { "" };
+        [write, &ops, &faults].concat()
+    });
+    (title, tables(""), disks, variants, files, ops)
+        .prop_map(|(title, tables, disks, variants, files, ops)| {
+            let (run, kswapd) = ("run]\n", "kswapd]\n");
+            let needs = |text: &String| text.contains(run) || text.contains(kswapd);
+            let alone = !ops.contains("task =") && [&tables, &variants].into_iter().any(needs);
+            let other = "[[op]]\ndo = \"fsync\"\ntask = \"c\"\n";
+            let other = if alone { other } else { "" };
             format!(
-                "version = 0\ntitle = \"{title}\"\n{tables}{disks}{variants}{files}{ops}{faults}"
+                "version = 0\ntitle = \"{title}\"\n{tables}{disks}{variants}{files}{ops}{other}"
             )
         })
         .boxed()

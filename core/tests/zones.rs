@@ -117,14 +117,14 @@ fn zones_are_said_beside_times_and_are_written_as_they_were_read() {
 #[test]
 fn zones_that_make_no_sense_are_told_where_and_why() {
     for (device, rest, part) in [
-        ("zone_size = 1000", "", "zone_size is 1000 B: expected a multiple of the block size"),
-        ("zone_size = 8192\nzone_capacity = 12288", "", "zone_capacity is 12 KiB: expected"),
+        ("zone_size = 1000", "", "zone_size is 1000 bytes: expected a multiple of the block size"),
+        ("zone_size = 8192\nzone_capacity = 12288", "", "zone_capacity is 12288 bytes: expected"),
         ("zone_capacity = 4096", "", "missing field `zone_size`"),
         (DEVICE, "[[file]]\nname = \"z\"\nfs = \"zonefs\"\n", "`zone`, the number of the zone"),
         (
             DEVICE,
             "[[file]]\nname = \"z\"\nfs = \"zonefs\"\nzone = 3\nsize = \"52k\"\n",
-            "a zone of 48 KiB cannot hold 52 KiB",
+            "size is 53248 bytes: expected whole blocks, up to 49152",
         ),
         (
             DEVICE,

@@ -4,15 +4,19 @@ use crate::error::{Failure, Outcome};
 use crate::input;
 use crate::out;
 use clap::Args;
-use folioscope_core::scenario::Scenario;
-use folioscope_core::scenario::crash::{Failed, Looked, Thoroughness, generate, sweep};
+use folioscope_core::scenario::crash::{
+    Failed, Looked, Thoroughness, check_histories, generate, sweep,
+};
 use folioscope_core::scenario::file::parse_scenario;
+use folioscope_core::scenario::{Scenario, Variant};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
 
 /// Of so many states one is mounted by an engine and read through it.
 const MOUNT_EVERY: u32 = 16;
+/// Most bytes that are compared where nobody says at how many moments to look.
+const COMPARED: u64 = 8 << 30;
 /// Failures that are shown with their scenario; the others are counted.
 const SHOWN: usize = 3;
 
@@ -29,12 +33,15 @@ pub(crate) struct CrashArgs {
     #[arg(long, value_name = "N", default_value_t = 64,
         value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     states: u32,
+    /// Look at every Nth moment only; if not given, at as many as can be compared in a while
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    every: Option<u64>,
     /// Seed of the first random scenario, and of the states
     #[arg(long, value_name = "N", default_value_t = 0,
         value_parser = clap::value_parser!(u64).range(..=u64::MAX - 1_000_000))]
     seed: u64,
     /// Print the scenario of the seed, and run nothing
-    #[arg(long, conflicts_with_all = ["file", "runs", "states"])]
+    #[arg(long, conflicts_with_all = ["file", "runs", "states", "every"])]
     print: bool,
 }
 
@@ -52,17 +59,23 @@ pub(crate) fn crash(args: &CrashArgs) -> Outcome<()> {
                 path.display()
             )));
         };
-        total.run(&scenario, args.states, args.seed, None)?;
+        check_histories(&scenario)
+            .map_err(|why| Failure::usage(format!("{}: {why}", path.display())))?;
+        total.run(&scenario, (args.states, args.every), args.seed, None)?;
     } else {
         for seed in args.seed..args.seed + args.runs {
             let text = generate(seed);
             let scenario = parse_scenario("generated", &text).map_err(|error| {
                 Failure::broken(format!("seed {seed}: {error}: please report this"))
             })?;
-            total.run(&scenario, args.states, seed, Some(&text))?;
+            // Their files are short.
+            let every = args.every.or(Some(1));
+            total.run(&scenario, (args.states, every), seed, Some(&text))?;
         }
     }
-    let Looked { moments, states, mounted, sectors } = total.looked;
+    let Looked { passed, moments, states, mounted, sectors } = total.looked;
+    let moments =
+        if passed == moments { moments.to_string() } else { format!("{moments} of {passed}") };
     let seconds = begun.elapsed().as_secs_f64();
     let mut text = total.shown;
     writeln!(
@@ -81,6 +94,20 @@ pub(crate) fn crash(args: &CrashArgs) -> Outcome<()> {
     }
 }
 
+/// Looks at all moments, or where that would compare more than [`COMPARED`] at every so many: a run
+/// that looks at the first one only says how many there are.
+fn sweep_in_a_while(
+    scenario: &Scenario,
+    variant: &Variant,
+    how: Thoroughness,
+) -> Result<Looked, Failed> {
+    let bytes: u64 = scenario.grown().iter().map(|size| size.get()).sum();
+    let each = u64::from(how.states).saturating_mul(bytes);
+    let first = sweep(scenario, variant, Thoroughness { every: u64::MAX, states: 1, ..how })?;
+    let every = first.passed.saturating_mul(each).div_ceil(COMPARED).max(1);
+    sweep(scenario, variant, Thoroughness { every, ..how })
+}
+
 #[derive(Default)]
 struct Total {
     runs: u64,
@@ -94,19 +121,33 @@ impl Total {
     fn run(
         &mut self,
         scenario: &Scenario,
-        states: u32,
+        (states, every): (u32, Option<u64>),
         seed: u64,
         text: Option<&str>,
     ) -> Outcome<()> {
-        let how = Thoroughness { states, mount_every: MOUNT_EVERY, seed, data_first: true };
+        let how = Thoroughness {
+            every: every.unwrap_or(1),
+            states,
+            mount_every: MOUNT_EVERY,
+            seed,
+            data_first: true,
+        };
         for variant in &scenario.variants {
             self.runs += 1;
-            let found = match sweep(scenario, variant, how) {
+            let swept = match every {
+                Some(_) => sweep(scenario, variant, how),
+                None => sweep_in_a_while(scenario, variant, how),
+            };
+            let found = match swept {
                 Ok(looked) => {
                     self.looked += looked;
                     continue;
                 }
                 Err(Failed::Found(found)) => found,
+                Err(gone @ Failed::Gone) => {
+                    let name = &variant.name;
+                    return Err(Failure::usage(format!("variant {name:?}: {gone}")));
+                }
                 Err(stuck @ Failed::Stuck(..)) => {
                     return Err(Failure::broken(format!(
                         "seed {seed}: {stuck}: please report this"

@@ -11,6 +11,10 @@ use folioscope_core::tasks::Step;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+/// Most courses, and most choices of them together, where nobody says how many courses to run.
+const USUAL_MOST: u64 = 1_000_000;
+const USUAL_CHOICES: u64 = 3_000_000;
+
 /// What `explore` can be told.
 #[derive(Args, Debug)]
 pub(crate) struct ExploreArgs {
@@ -21,9 +25,10 @@ pub(crate) struct ExploreArgs {
     #[arg(long, value_name = "N", default_value_t = 2)]
     bound: u32,
     /// Most courses that are run
-    #[arg(long, value_name = "N", default_value_t = 1_000_000,
-        value_parser = clap::value_parser!(u64).range(1..))]
-    max_schedules: u64,
+    ///
+    /// By itself 1000000, or as many as have 3000000 choices together
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_schedules: Option<u64>,
     /// Courses by dice, from this seed on, instead of all of them
     #[arg(long, value_name = "SEED", conflicts_with = "bound")]
     seed: Option<u64>,
@@ -81,15 +86,21 @@ fn replayed(scenario: &Scenario, variant: &Variant) -> Outcome<bool> {
 /// Runs every course, or some by dice.
 fn explored(args: &ExploreArgs, scenario: &Scenario, variant: &Variant) -> Outcome<bool> {
     let ExploreArgs { bound, max_schedules, seed, .. } = *args;
-    let limits = Limits { bound, most: max_schedules, seed };
+    let limits = Limits {
+        bound,
+        most: max_schedules.unwrap_or(USUAL_MOST),
+        choices: max_schedules.is_none().then_some(USUAL_CHOICES),
+        seed,
+    };
     let found = explore(scenario, variant, limits);
     out::print(&told(variant, limits, &found))?;
     Ok(found.failure.is_some())
 }
 
 fn told(variant: &Variant, limits: Limits, found: &Explored) -> String {
-    let Explored { schedules, ends, deepest, complete, compared, failure } = found;
+    let Explored { schedules, ends, deepest, complete, long, compared, failure } = found;
     let how = match (limits.seed, failure, complete) {
+        (_, None, _) if *long => "not all: they are long; --max-schedules N runs more".to_owned(),
         (Some(seed), _, _) => format!("by dice from seed {seed}"),
         (None, Some(_), _) => "up to the first that goes wrong".to_owned(),
         (None, None, true) => format!("all with up to {} departures", limits.bound),

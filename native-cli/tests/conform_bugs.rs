@@ -112,6 +112,19 @@ fn skipping_hides_no_difference_and_an_unknown_key_is_named() {
     }
 }
 
+/// Numbers that overflow sums, or make a loop endless.
+#[test]
+fn a_number_that_no_place_has_is_a_sentence() {
+    for (id, pointer) in [("dirty-06", "/expected/disk/1/1"), ("wb-09", "/scenario/ops/0/len")] {
+        let mut wrong = case(id);
+        *wrong.pointer_mut(pointer).expect("there") = json!(u64::MAX);
+        let row = report_of(&wrong).remove(0);
+        assert_eq!(row["status"], "unreadable", "{row}");
+        let says = format!("{pointer} is 18446744073709551615: expected 1099511627776 at most");
+        assert!(row["why"].to_string().contains(&says), "{row}");
+    }
+}
+
 #[test]
 fn what_was_there_after_an_operation_stays_when_an_earlier_one_ends_later() {
     let step = |task: &str, until: &str| json!({ "task": task, "run_until": until });

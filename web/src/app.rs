@@ -3,10 +3,12 @@
 mod arrive;
 pub(crate) mod compare;
 mod edit;
+mod hold;
 mod time;
 
 pub(crate) use arrive::Asked;
 pub(crate) use arrive::{PACKED, ask};
+pub(crate) use hold::Hold;
 use time::Motion;
 
 use crate::browser::{Colours, Width, listen_drops, listen_keys, listen_links, listen_wheel};
@@ -14,6 +16,7 @@ use crate::chart;
 use crate::edit::{Edit, Editor};
 use crate::engine::Engine;
 use crate::find;
+use crate::grips::{Drag, Grip};
 use crate::keys::{Action, Focus, action};
 use crate::lesson::Answer;
 use crate::looking::Glance;
@@ -45,6 +48,8 @@ pub enum Msg {
     Find(find::Ask),
     /// The editor.
     Edit(Edit),
+    /// The handles over the picture.
+    Hold(Hold),
     Lesson(u32),
     Example(String),
     Gallery,
@@ -148,6 +153,9 @@ pub struct App {
     dialog: NodeRef,
     patterns: AttrValue,
     editor: Editor,
+    /// Handles over the picture, and the one that is dragged.
+    grips: Vec<Grip>,
+    held: Option<Drag>,
     text_place: NodeRef,
     watched: Option<(Places, [Option<Width>; 2])>,
     wheel: Option<EventListener>,
@@ -162,6 +170,9 @@ impl Component for App {
         let keys = Rc::new(Cell::new(true));
         let (link, on) = (ctx.link().clone(), keys.clone());
         let pressed = listen_keys(move |key: &str, focus: Focus| {
+            if key == "Escape" {
+                link.send_message(Hold::Leave);
+            }
             let action = action(key, focus).filter(|action| on.get() || *action == Action::Help);
             if let Some(action) = action {
                 link.send_message(match action {
@@ -209,6 +220,8 @@ impl Component for App {
             dialog: NodeRef::default(),
             patterns: AttrValue::from(shared_patterns()),
             editor: Editor::default(),
+            grips: Vec::new(),
+            held: None,
             text_place: NodeRef::default(),
             watched: None,
             wheel: None,
@@ -254,6 +267,7 @@ impl Component for App {
                 self.state = Some(state);
             }
             Msg::Edit(edit) => self.edit(ctx, edit),
+            Msg::Hold(hold) => self.hold(ctx, hold),
             Msg::Gallery => {
                 self.pause();
                 self.gallery = true;
@@ -281,11 +295,15 @@ impl Component for App {
             Msg::Find(ask) => {
                 let Some(state) = &mut self.state else { return false };
                 let (link, work) = (ctx.link().clone(), ask == find::Ask::Work);
+                let kept = matches!(ask, find::Ask::Stop | find::Ask::Unstop(_))
+                    || matches!(ask, find::Ask::Mark | find::Ask::Unmark(_));
                 let again = move || link.send_message(Msg::Find(find::Ask::Work));
                 if let Some(at) = find::update(state, ask, again) {
                     return self.update(ctx, Act::Go(at).into());
                 }
-                if !state.find.tells(work) {
+                if kept {
+                    self.wait(ctx);
+                } else if !state.find.tells(work) {
                     return false;
                 }
             }
@@ -339,6 +357,7 @@ impl Component for App {
             state.find.rendered();
         }
         parts::put_caret(&mut self.editor, &self.text_place);
+        parts::put_focus(&mut self.editor);
         let places = (self.stage_place.cast::<Element>(), self.strip_place.cast::<Element>());
         if self.watched.as_ref().is_some_and(|(elements, _)| *elements == places) {
             return;
@@ -369,6 +388,7 @@ impl App {
             chart::tend(state, self.strip.0, again);
         }
         self.redraw();
+        self.find_grips();
         true
     }
     /// What a viewer does with the runs that are shown, asked for by another part.
@@ -379,7 +399,7 @@ impl App {
         html! {
             <>
                 { parts::question(link, state) }
-                { parts::stage(link, state, &self.picture, &self.stage_place) }
+                { parts::stage(link, state, &self.picture, &self.stage_place, self.handles(link)) }
                 { parts::caption(link, state, &self.picture) }
                 { parts::inspector(link, state, &self.picture) }
                 { parts::stops(link, state) }
@@ -393,6 +413,11 @@ impl App {
                 }
             </>
         }
+    }
+    /// The handles over the picture, where its scenario is edited.
+    fn handles(&self, link: &Link) -> Option<Html> {
+        let shown = self.editor.open.then_some(&self.picture)?;
+        Some(parts::grips(link, shown, &self.grips, self.held.as_ref()))
     }
     fn transport(&self, link: &Link, state: &State) -> Html {
         let strip = Strip {

@@ -7,6 +7,7 @@
 use crate::session::Session;
 use crate::state::State;
 use core::fmt::Write as _;
+use folioscope_core::link::{MOST_MARKS as MOST, Place};
 use folioscope_core::search::{Event, Hunt, Query, QueryError};
 use folioscope_core::sort::sort_by_key;
 use gloo_timers::callback::Timeout;
@@ -18,8 +19,6 @@ const SLICE: f64 = 7.0;
 const REST: f64 = 100.0;
 /// Moments between two looks at the clock.
 const STEP: usize = 256;
-/// Most conditions that play stops at, and most marks: each is a button in a list.
-const MOST: usize = 20;
 
 /// Places of a search that are drawn before it has come to its end.
 const LONG: usize = 20_000;
@@ -322,6 +321,20 @@ impl Find {
         sort_by_key(&mut find.marks, |mark| mark.at);
         find.marks.dedup_by_key(|mark| mark.at);
         find
+    }
+    /// Sets up what a link names; what the runs do not have any more is left out.
+    pub(crate) fn arrive(&mut self, session: &mut Session, stops: &[String], marks: &[Place]) {
+        for stop in stops {
+            self.text.clone_from(stop);
+            self.stop(session);
+        }
+        self.text.clear();
+        for mark in marks {
+            if let (at, true) = session.find(*mark) {
+                session.go(at);
+                self.mark(session);
+            }
+        }
     }
     /// Runs change places.
     pub(crate) fn swap(&mut self) {

@@ -42,7 +42,7 @@ pub enum Action {
 }
 
 /// Every key with what people read about it.
-pub(crate) const KEYS: [(&str, &str); 15] = [
+pub(crate) const KEYS: [(&str, &str); 17] = [
     ("Space", "play or pause"),
     (", .", "one step back, forward"),
     ("[ ]", "previous, next operation"),
@@ -56,6 +56,8 @@ pub(crate) const KEYS: [(&str, &str); 15] = [
     ("e E", "next, previous step of the chosen kind"),
     ("m", "mark this step, or take its mark away"),
     ("'", "next mark"),
+    ("Alt arrows", "sandbox: change what is under the cursor: an order, a chunk, a start, a size"),
+    ("Alt Enter", "sandbox: write the block under the cursor"),
     ("?", "this list"),
     ("Esc", "close it"),
 ];

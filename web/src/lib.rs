@@ -17,6 +17,7 @@ mod edit;
 mod engine;
 mod export;
 mod find;
+mod grips;
 mod hand;
 mod keys;
 pub mod lesson;

@@ -135,6 +135,8 @@ pub struct Session {
     /// Moments where two runs differ.
     differences: Vec<u32>,
     origin: Option<Origin>,
+    /// The run that words about a place are of.
+    spoken: usize,
 }
 
 /// What is looked at.
@@ -172,7 +174,8 @@ impl Session {
         let files = runs.iter().map(opened).max().unwrap_or(1).max(1);
         let differences = way.differences().map(|at| at as u32).collect();
         let (needs, limits) = (Vec::new(), Vec::new());
-        Self { title, runs, way, at: 0, files, needs, limits, differences, origin: None }
+        let (at, origin, spoken) = (0, None, 0);
+        Self { title, runs, way, at, files, needs, limits, differences, origin, spoken }
     }
 
     /// The first run of this beside the first of another, under these names.
@@ -196,6 +199,11 @@ impl Session {
     pub fn with_origin(self, origin: Origin) -> Self {
         Self { origin: Some(origin), ..self }
     }
+    /// The same; words about a place are of this run.
+    #[must_use]
+    pub(crate) fn spoken_of(self, side: usize) -> Self {
+        Self { spoken: side, ..self }
+    }
     /// The scenario that it was run from.
     pub const fn origin(&self) -> Option<&Origin> {
         self.origin.as_ref()
@@ -204,6 +212,7 @@ impl Session {
     pub fn swap(&mut self) {
         self.runs.reverse();
         self.way.swap();
+        self.spoken = self.runs.len() - 1 - self.spoken;
         self.limits.clear();
         self.needs.clear();
     }
@@ -263,16 +272,16 @@ impl Session {
             run.timeline.seek(moment.position(side));
         }
     }
-    /// Where this is, in words that outlive corrections of the engine.
-    pub fn address(&self) -> Place {
-        let moment = self.moment();
-        let side = usize::from(!moment.moved[0] && moment.moved[1]);
-        Place { side: side as u8, address: self.address_in(side) }
-    }
-    /// Where a run is, in such words.
-    pub fn address_in(&self, side: usize) -> Address {
-        let Some(run) = self.runs.get(side) else { return Address::default() };
-        run.ops.address(run.timeline.recording(), self.moment().position(side))
+    /// Where a moment is, in words that outlive corrections of the engine: in the run that moved,
+    /// or in one that is taken for the only one.
+    pub fn place_of(&self, at: usize, alone: Option<usize>) -> Place {
+        let moment = self.way.moment(at);
+        let moved = usize::from(!moment.moved[0] && moment.moved[1]);
+        let side = alone.unwrap_or(moved);
+        let address = self.runs.get(side).map_or_else(Address::default, |run| {
+            run.ops.address(run.timeline.recording(), moment.position(side))
+        });
+        Place { side: if alone.is_some() { 0 } else { side as u8 }, address }
     }
     /// The moment of such words, and whether it is the very one: where the run has none, it is the
     /// start of the operation, or the end of the run.
@@ -329,11 +338,14 @@ impl Session {
     }
     /// Where this is, for a slider: `op 7 of 24, fdatasync, submit_bio`.
     pub fn place(&self) -> String {
-        let Some(run) = self.runs.first() else { return String::new() };
+        let Some(run) = self.runs.get(self.spoken) else { return String::new() };
         let (op, name) = run.op();
-        let step = self.steps().into_iter().flatten().next();
+        let steps = self.steps();
+        let step = steps.get(self.spoken).copied().flatten();
+        let step = step.or_else(|| steps.into_iter().flatten().next());
         let function = step.map_or("before the first step", |step| step.rule.function());
-        format!("op {op} of {}, {name}, {function}", run.ops.len())
+        let place = format!("op {op} of {}, {name}, {function}", run.ops.len());
+        if self.spoken == 0 { place } else { format!("{}: {place}", self.label(self.spoken)) }
     }
     /// Where each run is: `A 44 of 1 212`.
     pub fn positions(&self) -> String {

@@ -8,9 +8,7 @@ use crate::session::{Run, Session};
 use crate::state::{Open, Source, State};
 use folioscope_core::ENGINE_VERSION;
 use folioscope_core::behaviour::Profile;
-use folioscope_core::link::{
-    BuiltIn, Form, Fragment, LinkError, Moment, Place, Seen, Shared, View,
-};
+use folioscope_core::link::{BuiltIn, Form, Fragment, LinkError, Moment, Seen, Shared, View};
 use folioscope_core::service::Request;
 use folioscope_core::units::FileId;
 use std::fmt::Write as _;
@@ -104,7 +102,8 @@ pub(crate) fn address(state: &State) -> Option<String> {
         (Open::File { .. }, _) => return None,
     };
     let whole = state.looking.range.is_none() && state.compare.only.is_none();
-    let usual = usual && whole && state.form == Form::Picture && state.file == 0;
+    let plain = state.find.stops.is_empty() && state.find.marks.is_empty();
+    let usual = usual && whole && plain && state.form == Form::Picture && state.file == 0;
     Some(if usual {
         built_in.to_fragment(None)
     } else {
@@ -124,24 +123,22 @@ pub(crate) fn next_address(state: &State, now: &str) -> Option<(String, bool)> {
     if wanted == now || (now.is_empty() && wanted == first) {
         return None;
     }
-    // `1/L7`, `1/E/name`: what is open, without where in it.
-    let open = |fragment: &str| -> String {
-        let parts = if fragment.starts_with("1/E/") { 3 } else { 2 };
-        fragment.split('/').take(parts).collect::<Vec<_>>().join("/")
-    };
     let before = if now.is_empty() { &first } else { now };
-    let fresh = open(before) != open(&wanted);
+    let fresh = !open(before).eq(open(&wanted));
     Some((wanted, fresh))
+}
+
+/// `L7`, or `E` and a name: what a fragment opens, without its version and without where in it.
+fn open(fragment: &str) -> impl Iterator<Item = &str> {
+    let parts = fragment.split('/').skip(1);
+    parts.take(if fragment.contains("/E/") { 2 } else { 1 })
 }
 
 /// What is on the stage, as a link says it.
 fn moment(state: &State) -> Moment {
     let session = &state.session;
     let (runs, alone) = settings(session);
-    let place = match alone {
-        Some(side) => Place { side: 0, address: session.address_in(side) },
-        None => session.address(),
-    };
+    let place = session.place_of(session.at(), alone);
     let seen = session.runs().iter().skip(alone.unwrap_or(0));
     Moment {
         engine: ENGINE_VERSION.to_owned(),
@@ -158,6 +155,8 @@ fn moment(state: &State) -> Moment {
         },
         runs,
         seen: seen.map(|run| run.seen().clone()).collect(),
+        stops: state.find.stops.iter().map(|job| job.text.clone()).collect(),
+        marks: state.find.marks.iter().map(|mark| session.place_of(mark.at, alone)).collect(),
     }
 }
 
@@ -182,6 +181,7 @@ pub(crate) fn arrive(state: &mut State, target: Target) -> Option<String> {
     let moment = *target.moment?;
     let view = moment.view;
     let (at, exact) = state.session.find(moment.place);
+    state.find.arrive(&mut state.session, &moment.stops, &moment.marks);
     if view.told {
         state.tell();
     }

@@ -2,14 +2,13 @@
 
 use crate::looking;
 use crate::session::{Part, Session};
-use folioscope_core::scene::cells::Cell;
 use folioscope_core::scene::draw::{Anchor, Id, Mark, Shape, Style};
 use folioscope_core::scene::fixed::px;
 use folioscope_core::scene::inspect::{Depth, Details, inspect, related};
 use folioscope_core::scene::spots::{Key, Spot, find, spots};
-use folioscope_core::scene::table::{Table, rows};
+use folioscope_core::scene::table::Table;
 use folioscope_core::scene::view::{Lane, Lanes, View};
-use folioscope_core::scene::{Scene, render, svg};
+use folioscope_core::scene::{Scene, render, render_with_rows, svg};
 use folioscope_core::units::{FileId, FileRange};
 
 /// Goes before the ids of the picture's patterns.
@@ -90,7 +89,8 @@ pub(crate) fn draw(session: &mut Session, look: &Look, twin: bool) -> Picture {
         ..View::default()
     };
     let sides = session.shown(look.only);
-    let mut scene = render(&sides, &view);
+    let (mut scene, tables) =
+        if twin { render_with_rows(&sides, &view) } else { (render(&sides, &view), Vec::new()) };
     if look.covered {
         let cover = cover(&scene.marks);
         scene.marks.extend(cover);
@@ -115,14 +115,7 @@ pub(crate) fn draw(session: &mut Session, look: &Look, twin: bool) -> Picture {
             Found { run, label, words, details }
         });
     }
-    Picture {
-        part: looking::part(&scene, &spans),
-        tables: if twin { rows(&sides, &view) } else { Vec::new() },
-        scene,
-        spots,
-        rings,
-        found,
-    }
+    Picture { part: looking::part(&scene, &spans), tables, scene, spots, rings, found }
 }
 
 /// A ring around a thing: it leaves a gap of one pixel.
@@ -166,10 +159,9 @@ fn cover(marks: &[Mark]) -> Vec<Mark> {
     vec![bar(Style::Ground, 0), bar(Style::Empty, 1), plain(words, Style::Claim, 2)]
 }
 
-/// A state's shape for the legend.
-pub(crate) fn swatch(cell: Cell) -> String {
-    let marks = folioscope_core::scene::swatch(cell);
-    let whole = svg::render_inner(16, 16, SHARED, &marks);
+/// A shape for the legend.
+pub(crate) fn swatch(marks: &[Mark]) -> String {
+    let whole = svg::render_inner(16, 16, SHARED, marks);
     // The definitions stand once on the page.
     match (whole.find("<defs>"), whole.find("</defs>")) {
         (Some(from), Some(to)) => format!("{}{}", &whole[..from], &whole[to + 7..]),
@@ -186,50 +178,4 @@ pub(crate) fn shared_patterns() -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::lesson;
-
-    #[test]
-    fn the_question_covers_the_device_and_the_answer_shows_the_waste() {
-        let (mut session, lesson) = lesson::open(lesson::FIRST);
-        session.go(lesson.told.stops[0].at);
-        let mut look = Look {
-            width: 1040,
-            lanes: lesson.told.stops[0].lanes.clone(),
-            range: lesson.told.focus,
-            file: FileId::new(0),
-            only: None,
-            covered: true,
-            within: false,
-            cursor: None,
-            inspects: false,
-        };
-        let ask = draw(&mut session, &look, true);
-        let markup = |picture: &Picture| {
-            svg::render_inner(
-                picture.scene.width,
-                picture.scene.height,
-                PREFIX,
-                &picture.scene.marks,
-            )
-        };
-        let svg = markup(&ask);
-        assert!(svg.contains(">?</text>") && !svg.contains("s-hatch)"), "{svg}");
-        assert_eq!(ask.scene.legend, [Cell::Dirty, Cell::Clean]);
-        session.go(lesson.told.stops[1].at);
-        look.covered = false;
-        let answer = draw(&mut session, &look, true);
-        let svg = markup(&answer);
-        assert!(svg.contains("s-hatch)") && !svg.contains("style"));
-        assert!(answer.scene.legend.contains(&Cell::Wasted));
-        let said: Vec<&str> = answer
-            .tables
-            .iter()
-            .flat_map(|table| &table.rows)
-            .map(|row| row.state.as_str())
-            .collect();
-        assert!(said.contains(&"being written though clean"), "{said:?}");
-        assert!(!swatch(Cell::Wasted).contains("defs"));
-    }
-}
+mod tests;

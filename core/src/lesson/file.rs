@@ -31,7 +31,6 @@ use super::{Answer, Lesson, MAX_STOPS, Question, Spot, Stop, Words};
 use crate::scenario::fields::{
     Fields, Problem, ScenarioError, Span, boolean, integer, locate, number, parse, size, string,
 };
-use crate::scenario::file::size as size_of;
 use crate::scene::view::Lane;
 use crate::search::Query;
 use crate::units::{FileRange, Pos};
@@ -80,7 +79,7 @@ fn read(text: &str) -> Result<Lesson, Problem> {
 /// A part of a file.
 fn focus_of(span: Span, table: &DeTable<'_>) -> Result<FileRange, Problem> {
     let fields = Fields::new(span.clone(), table, &["at", "len"])?;
-    let bytes = |name: &str| size_of(&fields.need(name, size)?);
+    let bytes = |name: &str| fields.need(name, size).map(Spanned::into_inner);
     let (at, len) = (bytes("at")?, bytes("len")?);
     let range = FileRange::new(Pos::ZERO + at, len).filter(|range| !range.is_empty());
     range.ok_or_else(|| (span, "focus is empty or ends beyond all files".to_owned()))

@@ -26,8 +26,10 @@ pub use pack::{MAX_FRAGMENT, MAX_PLAIN};
 pub use seen::{Seen, Since};
 use thiserror::Error;
 
-/// Version that is written.
-pub const VERSION: u32 = 1;
+/// Newest version. What version 1 can say is written as it: stops and marks came with 2.
+pub const VERSION: u32 = 2;
+/// Most conditions that play stops at, and most marks.
+pub const MOST_MARKS: usize = 20;
 /// Longest name of a scenario that comes with the page.
 const MAX_NAME: usize = 80;
 
@@ -76,6 +78,10 @@ pub struct Moment {
     pub runs: Vec<String>,
     /// What each run gave when the link was made, in order.
     pub seen: Vec<Seen>,
+    /// What play is to stop at, in the words of a search.
+    pub stops: Vec<String>,
+    /// Places that were marked.
+    pub marks: Vec<Place>,
 }
 
 /// Where one stands on the common way of the runs.
@@ -211,9 +217,10 @@ impl BuiltIn {
     }
     /// The fragment that opens it, without `#`, at a moment if one is given.
     pub fn to_fragment(&self, moment: Option<&Moment>) -> String {
+        let version = moment.map_or(1, Moment::version);
         let mut out = match self {
-            Self::Lesson { number, stop } => format!("{VERSION}/L{number}/{stop}"),
-            Self::Example(name) => format!("{VERSION}/E/{name}"),
+            Self::Lesson { number, stop } => format!("{version}/L{number}/{stop}"),
+            Self::Example(name) => format!("{version}/E/{name}"),
         };
         if let Some(moment) = moment {
             out.push('/');
@@ -224,6 +231,10 @@ impl BuiltIn {
 }
 
 impl Moment {
+    /// The oldest version that can say it.
+    const fn version(&self) -> u32 {
+        if self.stops.is_empty() && self.marks.is_empty() { 1 } else { 2 }
+    }
     /// As text: a few lines, of which none is empty.
     pub fn to_text(&self) -> String {
         words::write(self, words::LINES)
@@ -241,7 +252,9 @@ impl Shared {
     }
     /// The fragment of such a text, without `#`.
     pub fn pack(text: &str) -> Result<String, LinkError> {
-        let fragment = format!("{VERSION}/S/{}", pack::pack(text)?);
+        let head = text.split_once("\n\n").map_or("", |(head, _)| head);
+        let version = words::read(head, words::LINES).map_or(1, |moment| moment.version());
+        let fragment = format!("{version}/S/{}", pack::pack(text)?);
         if fragment.len() > MAX_FRAGMENT {
             return Err(LinkError::TooLong(fragment.len()));
         }

@@ -9,8 +9,9 @@ use miniz_oxide::inflate::{TINFLStatus, decompress_to_vec_zlib_with_limit};
 
 /// Longest fragment, in characters.
 pub const MAX_FRAGMENT: usize = 32 * 1024;
-/// Longest text that a fragment may hold, in bytes: the largest scenario file, and its head.
-pub const MAX_PLAIN: usize = MAX_TEXT + 1024;
+/// Longest text that a fragment may hold, in bytes: the largest scenario file, and its head, in
+/// which stops take most.
+pub const MAX_PLAIN: usize = MAX_TEXT + 16 * 1024;
 /// How hard deflate tries, of 10.
 const EFFORT: u8 = 9;
 

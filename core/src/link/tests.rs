@@ -26,6 +26,8 @@ fn moment() -> Moment {
         },
         runs: Vec::new(),
         seen: vec![seen(1212, 0x89ab_cdef), seen(640, 7)],
+        stops: Vec::new(),
+        marks: Vec::new(),
     }
 }
 
@@ -45,7 +47,15 @@ fn full() -> Moment {
         },
         runs: Vec::new(),
         seen: vec![Seen { steps: 9, hash: 8, marks }],
+        ..moment()
     }
+}
+
+/// With stops and marks, which came with version 2.
+fn marked() -> Moment {
+    let stops = ["dirty > 64k", "any bio crosses a stripe", "a_b/c-d \u{e4}"];
+    let marks = vec![moment().place, full().place];
+    Moment { stops: stops.map(str::to_owned).to_vec(), marks, ..full() }
 }
 
 fn shared() -> Shared {
@@ -70,7 +80,9 @@ fn a_moment_comes_back_as_it_was() {
         Link::BuiltIn(lesson.clone(), None),
         Link::BuiltIn(lesson, Some(Box::new(full()))),
         Link::BuiltIn(example.clone(), None),
-        Link::BuiltIn(example, Some(Box::new(moment()))),
+        Link::BuiltIn(example.clone(), Some(Box::new(moment()))),
+        Link::BuiltIn(example, Some(Box::new(marked()))),
+        Link::Scenario(Box::new(Shared { moment: marked(), ..shared() })),
         Link::Scenario(Box::new(shared())),
         Link::Scenario(Box::new(Shared { moment: full(), ..shared() })),
         Link::Scenario(Box::new(Shared { moment: bare, ..shared() })),
@@ -93,6 +105,26 @@ fn a_lesson_at_a_stop_is_short() {
         "1/L7/2/engine-0.2.0-rc.1/place-3-21-2-1/file-1/range-4096-65536/lanes-file-cache-device/only-1\
         /form-both/why/whole/told/seen-9-00000008-ffff000100020003000400050006"
     );
+}
+
+#[test]
+fn stops_and_marks_make_a_link_of_version_2() {
+    let lesson = BuiltIn::Lesson { number: 7, stop: 2 };
+    let fragment = lesson.to_fragment(Some(&marked()));
+    let end = "/stop-dirty_20_3e_2064k/stop-any_20bio_20crosses_20a_20stripe\
+        /stop-a_5fb_2fc_2dd_20_c3_a4/mark-3-21-2/mark-3-21-2-1";
+    assert!(fragment.starts_with("2/L7/2/") && fragment.ends_with(end), "{fragment}");
+    let shared = Shared { moment: marked(), ..shared() };
+    assert!(Shared::pack(&shared.to_text()).is_ok_and(|fragment| fragment.starts_with("2/S/")));
+    // However many there are, so many are written, and no more are read.
+    let many = Moment { marks: vec![moment().place; MOST_MARKS + 1], ..moment() };
+    let fragment = lesson.to_fragment(Some(&many));
+    let read = Link::from_fragment(&fragment).expect("it fits");
+    let Link::BuiltIn(_, Some(read)) = read else { panic!("{read:?}") };
+    assert_eq!(read.marks.len(), MOST_MARKS);
+    for more in ["/mark-3-21-2", "/stop-a_2", "/stop-_ff"] {
+        assert!(Link::from_fragment(&format!("{fragment}{more}")).is_err(), "{more}");
+    }
 }
 
 #[test]
@@ -125,7 +157,7 @@ fn what_is_no_link_gets_one_sentence() {
     ] {
         assert_eq!(error(fragment), LinkError::Unknown, "{fragment}");
     }
-    assert_eq!(error("2/S/abc"), LinkError::Newer(2));
+    assert_eq!(error("3/S/abc"), LinkError::Newer(3));
     assert_eq!(error(&"a".repeat(100 * 1024)), LinkError::TooLong(100 * 1024));
     for line in [
         "range 5 5",

@@ -13,13 +13,15 @@
 //! only 0
 //! run linux-6.1
 //! seen 1212 89abcdef 0c41f06b...
+//! stop dirty_20_3e_2064k
+//! mark 3 21 1
 //! ```
 //!
-//! `run` stands in a text only. `place` has a fourth number, 1, where run B alone moved. What
-//! stands
-//! for the usual is left out.
+//! `run` stands in a text only. `place` and `mark` have a fourth number, 1, where run B alone
+//! moved. Of a `stop` all bytes but letters and digits are written as `_` and two digits. What
+//! stands for the usual is left out.
 
-use super::{Form, LinkError, Moment, Place, Seen, View};
+use super::{Form, LinkError, MOST_MARKS, Moment, Place, Seen, View};
 use crate::scene::view::Lane;
 use crate::trace::address::Address;
 use crate::trace::rule::Rule;
@@ -38,13 +40,9 @@ pub(super) const SHORT: Marks = ('/', '-');
 
 /// The words of a moment.
 pub(super) fn write(moment: &Moment, (line, word): Marks) -> String {
-    let Moment { engine, place: Place { side, address }, view, runs, seen } = moment;
+    let Moment { engine, place, view, runs, seen, stops, marks } = moment;
     let mut out = format!("engine{word}{engine}{line}");
-    let rule = address.rule.map_or(0, Rule::code);
-    let _ = write!(out, "place{word}{}{word}{rule}{word}{}", address.op, address.nth);
-    if *side > 0 {
-        let _ = write!(out, "{word}{side}");
-    }
+    write_place(&mut out, "place", *place, word);
     let _ = write!(out, "{line}file{word}{}", view.file.get());
     if let Some(range) = view.range {
         let (start, end) = (range.start().get(), range.end().get());
@@ -77,7 +75,29 @@ pub(super) fn write(moment: &Moment, (line, word): Marks) -> String {
             }
         }
     }
+    for stop in stops.iter().take(MOST_MARKS) {
+        let _ = write!(out, "{line}stop{word}");
+        for byte in stop.bytes() {
+            if byte.is_ascii_alphanumeric() {
+                out.push(char::from(byte));
+            } else {
+                let _ = write!(out, "_{byte:02x}");
+            }
+        }
+    }
+    for mark in marks.iter().take(MOST_MARKS) {
+        out.push(line);
+        write_place(&mut out, "mark", *mark, word);
+    }
     out
+}
+
+fn write_place(out: &mut String, key: &str, Place { side, address }: Place, word: char) {
+    let rule = address.rule.map_or(0, Rule::code);
+    let _ = write!(out, "{key}{word}{}{word}{rule}{word}{}", address.op, address.nth);
+    if side > 0 {
+        let _ = write!(out, "{word}{side}");
+    }
 }
 
 /// The moment that such words tell of.
@@ -97,6 +117,8 @@ pub(super) fn read(text: &str, (line, word): Marks) -> Result<Moment, LinkError>
         },
         runs: Vec::new(),
         seen: Vec::new(),
+        stops: Vec::new(),
+        marks: Vec::new(),
     };
     for line in text.split(line) {
         read_line(&mut moment, line, word).ok_or_else(|| LinkError::Line(shorten(line)))?;
@@ -124,18 +146,9 @@ fn read_line(moment: &mut Moment, line: &str, mark: char) -> Option<()> {
     let mut number = || words.next()?.parse::<u64>().ok();
     match key {
         "engine" => shorten(rest).clone_into(&mut moment.engine),
-        "place" => {
-            let op = u32::try_from(number()?).ok()?;
-            let rule = u16::try_from(number()?).ok()?;
-            let nth = u32::try_from(number()?).ok()?;
-            let rule = if rule == 0 { None } else { Some(Rule::from_code(rule)?) };
-            let side = match words.next() {
-                Some("1") => 1,
-                None => 0,
-                Some(_) => return None,
-            };
-            moment.place = Place { side, address: Address { op, rule, nth } };
-        }
+        "place" => moment.place = read_place(rest, mark)?,
+        "mark" if moment.marks.len() < MOST_MARKS => moment.marks.push(read_place(rest, mark)?),
+        "stop" if moment.stops.len() < MOST_MARKS => moment.stops.push(read_stop(rest)?),
         "file" => view.file = FileId::new(u32::try_from(number()?).ok()?),
         "range" => {
             let (start, end) = (number()?, number()?);
@@ -162,6 +175,31 @@ fn read_line(moment: &mut Moment, line: &str, mark: char) -> Option<()> {
         _ => return None,
     }
     Some(())
+}
+
+fn read_place(rest: &str, mark: char) -> Option<Place> {
+    let mut words = rest.split(mark);
+    let op = words.next()?.parse().ok()?;
+    let rule: u16 = words.next()?.parse().ok()?;
+    let nth = words.next()?.parse().ok()?;
+    let rule = if rule == 0 { None } else { Some(Rule::from_code(rule)?) };
+    let side = match words.next() {
+        Some("1") => 1,
+        None => 0,
+        Some(_) => return None,
+    };
+    Some(Place { side, address: Address { op, rule, nth } })
+}
+
+fn read_stop(words: &str) -> Option<String> {
+    let mut parts = words.split('_');
+    let mut bytes = parts.next()?.as_bytes().to_vec();
+    for part in parts {
+        let (digits, rest) = (part.get(..2)?, &part[2..]);
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        bytes.extend(rest.bytes());
+    }
+    String::from_utf8(bytes).ok()
 }
 
 fn read_marks(digits: &str) -> Option<Vec<u16>> {

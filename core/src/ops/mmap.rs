@@ -112,20 +112,32 @@ pub(crate) async fn store<E: Env>(
     byte: u8,
 ) -> Result<Bytes, Errno> {
     let (mut index, end) = cx.with(|world| world.pages_of(range));
+    // The page was written back, and protected again, while the task paused in its fault.
+    let mut again = false;
     while index < end {
         if cx.with(|world| world.is_beyond(file, index)) {
             return Err(Errno::Fault);
         }
-        if !cx.with(|world| world.file(file).memory_map.writable.contains(&index)) {
+        let faults = !cx.with(|world| world.file(file).memory_map.writable.contains(&index));
+        if faults {
             make_writable(cx, file, index).await?;
-            throttle(cx, file, index).await?;
-            // Meanwhile it may have been written back, and protected again.
-            continue;
+            if !again {
+                throttle(cx, file, index).await?;
+                again = true;
+                continue;
+            }
         }
         cx.with(|world| {
             world.file_mut(file).memory_map.old.remove(&index);
             world.store_in_page(file, index, range, byte);
         });
+        // A processor faults as often as it takes. Where hardly anything may be dirty that would be
+        // for ever, as every pause is longer than a writeback: of a second fault the pause follows
+        // the store.
+        if faults {
+            throttle(cx, file, index).await?;
+        }
+        again = false;
         index += Pages::new(1);
     }
     Ok(range.len())

@@ -230,6 +230,10 @@ impl<E: Env> World<E> {
         };
         (0..self.files.len()).map(|at| FileId::new(at as u32)).filter(unsettled).collect()
     }
+    /// Whether writeback of any file ever failed.
+    pub(crate) fn any_write_failed(&self) -> bool {
+        self.files.iter().any(|inode| inode.errors > 0)
+    }
     /// Tells somebody within the file system of an error that nobody was told of
     /// (`filemap_check_errors`). The next fsync is told of it all the same.
     pub(super) fn check_errors(&mut self, file: FileId) -> Result<(), Errno> {

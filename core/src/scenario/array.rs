@@ -2,18 +2,17 @@
 
 use super::Variant;
 use super::fields::{Problem, number};
-use super::file::size;
 use super::raw::{Raw, RawArray};
 use crate::behaviour::{ArrayThread, StripeAlignment};
 use crate::block::limits::{LimitRules, QueueLimits};
 use crate::device::array::{Array, ArrayKind};
 use crate::device::md::Members;
 use crate::device::md::limits::{Kind, of_array};
-use crate::device::md::mirrors::Copies;
+use crate::device::md::mirrors::{Copies, Mirrors};
 use crate::device::md::parity::{Parity, ParityLayout, ParityLevel};
 use crate::device::md::stripes::{Consistency, RmwLevel};
 use crate::trace::array::ArrayShape;
-use crate::units::{Bytes, MemberId, SECTOR_SIZE, Sectors};
+use crate::units::{Bytes, MemberId, SECTOR_SIZE, Sector, Sectors};
 use core::fmt::{self, Write as _};
 use toml::Spanned;
 
@@ -22,11 +21,12 @@ pub(super) fn build(raw: &Spanned<RawArray>) -> Result<ArrayKind, Problem> {
     let table = raw.get_ref();
     let members = number("members", &table.members, 1, 64)? as u32;
     let chunk = table.chunk.as_ref().map(|chunk| {
-        let bytes = size(chunk)?;
+        let bytes = *chunk.get_ref();
         if bytes.get().is_multiple_of(4096) && !bytes.is_zero() {
             return Ok(Sectors::new(bytes.get() / SECTOR_SIZE));
         }
-        Err((chunk.span(), format!("chunk is {bytes}: expected a multiple of 4 KiB")))
+        let message = format!("chunk is {} bytes: expected a multiple of 4096", bytes.get());
+        Err((chunk.span(), message))
     });
     let chunk = chunk.transpose()?;
     let need = || chunk.ok_or_else(|| (raw.span(), "missing field `chunk`".to_owned()));
@@ -49,10 +49,14 @@ pub(super) fn build(raw: &Spanned<RawArray>) -> Result<ArrayKind, Problem> {
             return Err((table.level.span(), message));
         }
     };
-    consistency(table, &kind)?;
     if Array::new(kind, ArrayThread::SubmitterSleeps).is_none() {
-        let message = format!("an array of {members} members cannot hold that many copies");
-        return Err((table.members.span(), message));
+        let layout = table.layout.as_ref();
+        let copies = layout.map_or("n2", |layout| layout.get_ref().as_str());
+        let message = format!(
+            "{members} members cannot hold the copies of layout {copies}, each on another one: \
+             expected as many members as copies at least"
+        );
+        return Err((layout.map_or_else(|| table.members.span(), Spanned::span), message));
     }
     Ok(kind)
 }
@@ -60,6 +64,11 @@ pub(super) fn build(raw: &Spanned<RawArray>) -> Result<ArrayKind, Problem> {
 fn parity(table: &RawArray, level: ParityLevel, chunk: Sectors) -> Result<ArrayKind, Problem> {
     let layout = match &table.layout {
         None => ParityLayout::LeftSymmetric,
+        Some(text) if level == ParityLevel::Raid4 && text.get_ref() != LAST.name() => {
+            let (name, last) = (text.get_ref(), LAST.name());
+            let message = format!("layout is `{name}`: raid4 has {last} only, leave it out");
+            return Err((text.span(), message));
+        }
         Some(text) => ParityLayout::from_name(text.get_ref()).ok_or_else(|| {
             let known: Vec<&str> = ParityLayout::ALL.iter().map(|layout| layout.name()).collect();
             let name = text.get_ref();
@@ -90,7 +99,8 @@ fn parity(table: &RawArray, level: ParityLevel, chunk: Sectors) -> Result<ArrayK
                 (text.span(), format!("no consistency `{name}`: expected one of {known}"))
             })?;
             if *found == Consistency::PartialParity && level != ParityLevel::Raid5 {
-                let message = "partial parity is for raid5: expected none, bitmap or journal";
+                let message =
+                    "consistency is ppl, which raid5 has: expected none, bitmap or journal";
                 return Err((text.span(), message.to_owned()));
             }
             *found
@@ -107,28 +117,58 @@ pub(super) const CONSISTENCIES: [(&str, Consistency); 4] = [
     ("ppl", Consistency::PartialParity),
 ];
 
-/// Only parity has to be kept right.
-fn consistency(table: &RawArray, kind: &ArrayKind) -> Result<(), Problem> {
-    match (&table.consistency, kind) {
-        (Some(text), ArrayKind::Chunks { .. } | ArrayKind::Copies { .. }) => {
-            let message = "`consistency` is for raid4, raid5 and raid6: leave it out";
-            Err((text.span(), message.to_owned()))
-        }
-        _ => Ok(()),
-    }
-}
+/// The only layout of raid4.
+const LAST: ParityLayout = ParityLayout::ParityLast;
 
 /// Some members of an array that has so many.
-pub(super) fn some(raw: &Spanned<Vec<Spanned<i64>>>, count: u64) -> Result<Members, Problem> {
-    let mut each = raw.get_ref().iter().map(|member| number("a member", member, 0, count - 1));
-    each.try_fold(Members::NONE, |all, one| Ok(all.with(MemberId::new(one? as u32))))
+pub(super) fn some(
+    name: &str,
+    raw: &Spanned<Vec<Spanned<i64>>>,
+    count: u64,
+) -> Result<Members, Problem> {
+    raw.get_ref().iter().try_fold(Members::NONE, |all, one| {
+        let member = MemberId::new(number(name, one, 0, count.saturating_sub(1))? as u32);
+        if all.has(member) {
+            let message = format!("{name} has {} twice: leave one out", member.get());
+            return Err((one.span(), message));
+        }
+        Ok(all.with(member))
+    })
 }
 
-/// Members that have failed at the start.
-pub(super) fn failed(raw: Option<&Spanned<RawArray>>) -> Result<Members, Problem> {
-    let Some(table) = raw.map(Spanned::get_ref) else { return Ok(Members::NONE) };
-    let Some(failed) = &table.failed else { return Ok(Members::NONE) };
-    some(failed, number("members", &table.members, 1, 64)?)
+/// Members that have failed at the start; the array has its data all the same.
+pub(super) fn failed(kind: Option<&ArrayKind>, raw: &Raw) -> Result<Members, Problem> {
+    let failed = raw.array.as_ref().and_then(|table| table.get_ref().failed.as_ref());
+    let (Some(kind), Some(listed)) = (kind, failed) else { return Ok(Members::NONE) };
+    let ArrayShape { level, members, .. } = kind.shape();
+    let failed = some("failed", listed, u64::from(members))?;
+    if survives(kind, failed) {
+        return Ok(failed);
+    }
+    let list = list(failed);
+    let message = format!(
+        "failed is {list}: a raid{level} of {members} members has lost data without these, name \
+         fewer"
+    );
+    Err((listed.span(), message))
+}
+
+/// Whether nothing is lost without some members.
+fn survives(kind: &ArrayKind, failed: Members) -> bool {
+    match *kind {
+        ArrayKind::Parity { parity, .. } => failed.count() <= parity.level().parities(),
+        ArrayKind::Chunks { .. } => failed == Members::NONE,
+        // The members of the copies of a chunk are those of the chunk so many behind it.
+        ArrayKind::Copies { members, copies, .. } => {
+            let unit = Sectors::new(1);
+            let all = Mirrors::new(members, unit, copies, Sectors::new(1 << 16));
+            let lost = |chunk: u32| {
+                let copies = all.as_ref().map(|all| all.locate(Sector::new(u64::from(chunk))));
+                copies.is_none_or(|copies| copies.iter().all(|(member, _)| failed.has(*member)))
+            };
+            !(0..members).any(lost)
+        }
+    }
 }
 
 /// Operations on an array.
@@ -146,11 +186,18 @@ pub(super) fn check_ops(array: Option<&ArrayKind>, raw: &Raw) -> Result<(), Prob
             let place = op.members.as_ref().map_or_else(|| op.what.span(), Spanned::span);
             return Err((place, "the device is no array: say which in [array]".to_owned()));
         }
+        if acts && name != "fail_member" && matches!(array, Some(ArrayKind::Chunks { .. })) {
+            let message = format!(
+                "{name}: a raid0 has neither copies nor parity to make anything of, expected \
+                 another level"
+            );
+            return Err((op.what.span(), message));
+        }
         if let Some(member) = &op.member {
             number("member", member, 0, members.saturating_sub(1))?;
         }
         if let Some(all) = &op.members {
-            some(all, members)?;
+            some("members", all, members)?;
         }
     }
     Ok(())
@@ -214,7 +261,8 @@ fn copies(table: &RawArray) -> Result<Copies, Problem> {
         return Ok(NEAR);
     };
     let parts = text.get_ref().split_at_checked(1);
-    let count = parts.and_then(|(_, count)| count.parse().ok());
+    let digits = parts.filter(|(_, count)| count.chars().all(|digit| digit.is_ascii_digit()));
+    let count = digits.and_then(|(_, count)| count.parse().ok());
     match (parts, count.filter(|count| (2..=8).contains(count))) {
         (Some(("n", _)), Some(near)) => Ok(Copies { near, far: 1, offset: false }),
         (Some(("f", _)), Some(far)) => Ok(Copies { near: 1, far, offset: false }),
@@ -222,7 +270,7 @@ fn copies(table: &RawArray) -> Result<Copies, Problem> {
         _ => {
             let name = text.get_ref();
             let message =
-                format!("no layout `{name}` of raid10: expected one such as n2, f2 or o2");
+                format!("no layout `{name}` of raid10: expected n, f or o and 2 to 8, such as n2");
             Err((text.span(), message))
         }
     }

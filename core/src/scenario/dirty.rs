@@ -1,12 +1,12 @@
 //! Limits on dirty pages of a scenario file, named as the settings in `/proc/sys/vm`.
 
-use super::fields::{Problem, RawSize, number};
-use super::file::size;
+use super::fields::{Problem, number};
+use super::file::missing;
 use super::raw::{RawDirty, RawOp};
 use crate::dirty::DirtyConfig;
 use crate::dirty::limits::Share;
 use crate::geometry::Geometry;
-use crate::units::{Nanos, Pages};
+use crate::units::{Bytes, Nanos, Pages};
 use toml::Spanned;
 
 /// Nanoseconds of a hundredth of a second.
@@ -16,10 +16,13 @@ const HOUR: u64 = 360_000;
 
 /// The limits that a table means.
 pub(super) fn build_dirty(geometry: Geometry, raw: &RawDirty) -> Result<DirtyConfig, Problem> {
-    let available = Pages::new(size(&raw.memory)?.get() / geometry.page_size().get());
+    let available = Pages::new(raw.memory.get_ref().get() / geometry.page_size().get());
     if available.is_zero() {
-        let message = "`memory` is less than a page: expected all that can be dirty, such as 64m";
-        return Err((raw.memory.span(), message.to_owned()));
+        let message = format!(
+            "memory is {} bytes, less than a page: expected all that can be dirty, such as 64m",
+            raw.memory.get_ref().get()
+        );
+        return Err((raw.memory.span(), message));
     }
     let usual = DirtyConfig::usual(available);
     let names = ("background_ratio", "background_bytes");
@@ -43,7 +46,7 @@ pub(super) fn build_dirty(geometry: Geometry, raw: &RawDirty) -> Result<DirtyCon
 fn share(
     names: (&str, &str),
     ratio: Option<&Spanned<i64>>,
-    bytes: Option<&Spanned<RawSize>>,
+    bytes: Option<&Spanned<Bytes>>,
 ) -> Result<Option<Share>, Problem> {
     match (ratio, bytes) {
         (Some(_), Some(bytes)) => {
@@ -51,14 +54,13 @@ fn share(
             Err((bytes.span(), message))
         }
         (Some(ratio), None) => Ok(Some(Share::Percent(number(names.0, ratio, 0, 100)? as u8))),
-        (None, Some(bytes)) => Ok(Some(Share::Bytes(size(bytes)?))),
+        (None, Some(bytes)) => Ok(Some(Share::Bytes(*bytes.get_ref()))),
         (None, None) => Ok(None),
     }
 }
 
 /// How long a task does something else.
 pub(super) fn span(entry: &Spanned<RawOp>) -> Result<Nanos, Problem> {
-    let missing = || (entry.span(), "`ms` is missing".to_owned());
-    let ms = entry.get_ref().ms.as_ref().ok_or_else(missing)?;
+    let ms = entry.get_ref().ms.as_ref().ok_or_else(|| missing(entry, "ms"))?;
     Ok(Nanos::new(number("ms", ms, 1, 3_600_000)? * 1_000_000))
 }

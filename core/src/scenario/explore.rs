@@ -14,10 +14,12 @@ use crate::check::invariants::name;
 use crate::counters::Counter;
 use crate::device::sim::{Sim, peek_bytes};
 use crate::engine::{BackgroundTask, Engine, Host, beside, drive, settle};
+use crate::errno::Errno;
 use crate::ops::OpResult;
 use crate::tasks::{Actor, Chooser, Device, Dice, End, Search, Step, Trail, explore_one, follow};
 use crate::trace::sink::NoTrace;
 use crate::units::FileId;
+use crate::world::World;
 use core::hash::{Hash, Hasher};
 use core::task::{Context, Waker};
 use std::cell::RefCell;
@@ -34,6 +36,8 @@ pub struct Limits {
     pub bound: u32,
     /// Most courses.
     pub most: u64,
+    /// Most choices of all courses together; none: any number.
+    pub choices: Option<u64>,
     /// Courses by dice, from this seed on, instead of all.
     pub seed: Option<u64>,
 }
@@ -58,6 +62,8 @@ pub struct Explored {
     pub deepest: usize,
     /// No course below the bound was left out.
     pub complete: bool,
+    /// It ended because its courses have so many choices.
+    pub long: bool,
     /// Bytes could be compared with every order of the operations.
     pub compared: bool,
     /// The first course that went wrong, with as few departures as any.
@@ -73,12 +79,16 @@ pub fn explore(scenario: &Scenario, variant: &Variant, limits: Limits) -> Explor
         ends: 0,
         deepest: 0,
         complete: limits.seed.is_none(),
+        long: false,
         compared: allowed.is_some(),
         failure: None,
     };
     let mut ends = BTreeSet::new();
+    let mut choices = 0;
     let mut note = |found: &mut Explored, ran: Ran| {
         found.schedules += 1;
+        choices += ran.trail.len() as u64;
+        found.long = limits.choices.is_some_and(|most| choices >= most);
         found.deepest = found.deepest.max(ran.trail.len());
         ends.insert(ran.end);
         found.ends = ends.len();
@@ -92,7 +102,7 @@ pub fn explore(scenario: &Scenario, variant: &Variant, limits: Limits) -> Explor
             if let Some(ran) = run_one(scenario, variant, allowed.as_ref(), &mut dice) {
                 note(&mut found, ran);
             }
-            if found.failure.is_some() {
+            if found.failure.is_some() || found.long {
                 return found;
             }
         }
@@ -112,7 +122,7 @@ pub fn explore(scenario: &Scenario, variant: &Variant, limits: Limits) -> Explor
             if !search.next_course() {
                 break;
             }
-            if found.schedules >= limits.most {
+            if found.schedules >= limits.most || found.long {
                 found.complete = false;
                 return found;
             }
@@ -130,8 +140,9 @@ pub fn replay(scenario: &Scenario, variant: &Variant, steps: &[Step]) -> Option<
     let armed = RefCell::new(Armed::new(scenario));
     engine.keep_going();
     let mut flushers = flushers(scenario, &engine);
-    early(scenario, &engine, &mut sim, (&armed, &reads), &mut flushers);
+    let failed = early(scenario, &engine, &mut sim, (&armed, &reads), &mut flushers);
     let mut watch = Watch::new(scenario, allowed.as_ref(), &reads);
+    watch.disturbed = failed;
     let mut room = room(scenario, (&engine, &mut sim), &armed, Some(&reads), &mut flushers);
     let followed = follow(&mut room, steps, |room| {
         watch.looks(room.engine, room.device);
@@ -140,6 +151,7 @@ pub fn replay(scenario: &Scenario, variant: &Variant, steps: &[Step]) -> Option<
     if let Err(error) = followed {
         return Some(error.to_string());
     }
+    watch.disturbed |= room.results().iter().any(|(_, result)| lost_something(*result));
     drop(room);
     watch.finish(&engine, &mut sim, &armed, &mut flushers);
     watch.wrong
@@ -152,19 +164,28 @@ struct Ran {
     wrong: Option<String>,
 }
 
-/// What main does before the others begin.
+/// What main does before the others begin; whether some of it failed with the device.
 fn early<'a>(
     scenario: &Scenario,
     engine: &'a Traceless,
     sim: &mut Sim,
     (armed, reads): (&RefCell<Armed>, &Reads),
     flushers: &mut Vec<BackgroundTask<'a>>,
-) {
+) -> bool {
+    let mut disturbed = false;
     let (early, ..) = scenario.parts();
     for nth in 0..early.len() {
         let done = alone(scenario, engine, sim, armed, flushers, (nth, Some(reads)));
         debug_assert!(done.is_ok(), "one task alone waits for nobody");
+        disturbed |= done.is_ok_and(lost_something);
     }
+    disturbed
+}
+
+/// Whether what an operation gave is no fault of ours, though not all was done: the device, or its
+/// space, failed.
+fn lost_something(result: OpResult) -> bool {
+    matches!(result.0, Err(Errno::Io | Errno::NoSpc))
 }
 
 /// Runs one course; none: it went where others had been.
@@ -179,11 +200,12 @@ fn run_one(
     let armed = RefCell::new(Armed::new(scenario));
     engine.keep_going();
     let mut flushers = flushers(scenario, &engine);
-    early(scenario, &engine, &mut sim, (&armed, &reads), &mut flushers);
+    let failed = early(scenario, &engine, &mut sim, (&armed, &reads), &mut flushers);
     engine.hold_everywhere(true);
     engine.hold_workers(true);
     let mut trail = Trail::default();
     let mut watch = Watch::new(scenario, allowed, &reads);
+    watch.disturbed = failed;
     let mut room = room(scenario, (&engine, &mut sim), &armed, Some(&reads), &mut flushers);
     let end = explore_one(&mut room, chooser, &mut trail, |room, actor| {
         if !matches!(actor, Actor::Task(_)) {
@@ -195,6 +217,7 @@ fn run_one(
     let mut results: Vec<(usize, OpResult)> = room.results().to_vec();
     results.sort_unstable_by_key(|(nth, _)| *nth);
     for (nth, result) in results {
+        watch.disturbed |= lost_something(result);
         (nth, result.pack()).hash(&mut state);
     }
     match end {
@@ -231,12 +254,14 @@ struct Watch<'a> {
     scenario: &'a Scenario,
     allowed: Option<&'a Allowed>,
     reads: &'a Reads,
+    /// Something failed with the device, which is a result: bytes may be lost.
+    disturbed: bool,
     wrong: Option<String>,
 }
 
 impl<'a> Watch<'a> {
     const fn new(scenario: &'a Scenario, allowed: Option<&'a Allowed>, reads: &'a Reads) -> Self {
-        Self { scenario, allowed, reads, wrong: None }
+        Self { scenario, allowed, reads, disturbed: false, wrong: None }
     }
     /// After something reached the device, or its completion was recorded.
     fn looks(&mut self, engine: &Traceless, sim: &Sim) {
@@ -284,8 +309,9 @@ impl<'a> Watch<'a> {
         let (_, _, late) = self.scenario.parts();
         for nth in late {
             let reads = Some(self.reads);
-            if alone(self.scenario, engine, sim, armed, flushers, (nth, reads)).is_err() {
-                self.say(|| format!("operation {nth} waits for what nobody will do"));
+            match alone(self.scenario, engine, sim, armed, flushers, (nth, reads)) {
+                Ok(result) => self.disturbed |= lost_something(result),
+                Err(_) => self.say(|| format!("operation {nth} waits for what nobody will do")),
             }
         }
         let broken = engine.counters().get(Counter::BrokenInvariants);
@@ -296,11 +322,19 @@ impl<'a> Watch<'a> {
         {
             self.say(|| format!("invariant {} does not hold at {pos}", name(number)));
         }
-        // Where something fails on purpose bytes may be lost.
-        if self.scenario.faults.is_empty() && self.scenario.free_blocks.is_none() {
+        if !self.may_lose(engine) {
             self.compare(engine, sim);
             self.sync(engine, sim, flushers);
         }
+    }
+    /// Whether bytes may be lost: something fails on purpose, or a device that can fail by itself
+    /// did.
+    fn may_lose(&self, engine: &Traceless) -> bool {
+        let Scenario { faults, free_blocks, zones, array, .. } = self.scenario;
+        let by_itself = zones.is_some() || array.is_some();
+        !faults.is_empty()
+            || free_blocks.is_some()
+            || by_itself && (self.disturbed || engine.look(World::any_write_failed))
     }
     fn say(&mut self, message: impl FnOnce() -> String) {
         if self.wrong.is_none() {
@@ -331,6 +365,9 @@ impl<'a> Watch<'a> {
             if drive(engine, sim, synced).is_err() {
                 self.say(|| format!("a sync of file {at} waits for what nobody will do"));
             }
+        }
+        if self.may_lose(engine) {
+            return;
         }
         let (seen, durable) = contents(self.scenario, engine, sim);
         let kept = self.scenario.files.iter().map(|file| file.fs != FileSystem::Memory);

@@ -1,8 +1,9 @@
 //! What goes wrong in a scenario: faults by name, each with where and how often.
 
-use super::fields::{Problem, RawSize, number};
-use super::file::size;
-use super::raw::RawFault;
+use super::fields::{Problem, number};
+use super::file::{given, named_file};
+use super::keys::FAULTS;
+use super::raw::{Raw, RawFault, RawOp};
 use super::{MAX_FILE, MAX_OPS, StartFile};
 use crate::block::bio::BioOp;
 use crate::device::fault::{DeviceFault, DeviceOp, Misdeed};
@@ -10,7 +11,7 @@ use crate::errno::Errno;
 use crate::fault::{Fault, FaultEffect, FaultPoint};
 use crate::frames::UserFault;
 use crate::iomap::MapType;
-use crate::units::{Bytes, FileId, Pos, Sector};
+use crate::units::{Bytes, Pos, Sector};
 use core::ops::Range;
 use toml::Spanned;
 
@@ -34,62 +35,40 @@ pub struct ScenarioFault {
     pub ops: Range<usize>,
 }
 
-/// The names, and for each the fields that it may have besides `op`, `until_op`, `nth`, `times`.
-const NAMES: [(&str, &[&str]); 15] = [
-    ("copy_from_user", &["copied"]),
-    ("fault_in", &["copied"]),
-    ("reserve_block", &["file", "file_off", "err"]),
-    ("map_blocks", &["file", "file_off", "err", "returns"]),
-    ("alloc_ioend", &["file", "file_off", "err"]),
-    ("alloc_folio", &["file", "file_off", "err"]),
-    ("alloc_state", &["file", "file_off", "err"]),
-    ("alloc_bio", &["file", "file_off", "err"]),
-    ("convert_unwritten", &["file", "file_off", "err"]),
-    ("invalidate_folio", &["file", "file_off", "err"]),
-    ("submit", &["sector", "sectors", "err"]),
-    ("read_bio", &["sector", "sectors", "err", "waits"]),
-    ("write_bio", &["sector", "sectors", "err", "reaches", "waits"]),
-    ("flush", &["err"]),
-    ("device_gone", &[]),
-];
-
 /// Reads the faults. `entries` says which operations each `[[op]]` became.
 pub(super) fn build_faults(
-    raw: &[Spanned<RawFault>],
+    raw: &Raw,
     files: &[StartFile],
     entries: &[Range<usize>],
 ) -> Result<Vec<ScenarioFault>, Problem> {
-    raw.iter().map(|entry| build(entry, files, entries)).collect()
+    raw.fault.iter().map(|entry| build(entry, &raw.op, files, entries)).collect()
 }
 
 fn build(
     entry: &Spanned<RawFault>,
+    ops: &[Spanned<RawOp>],
     files: &[StartFile],
     entries: &[Range<usize>],
 ) -> Result<ScenarioFault, Problem> {
     let raw = entry.get_ref();
     let word = raw.at.get_ref().as_str();
-    let Some((_, fields)) = NAMES.iter().find(|(name, _)| *name == word) else {
-        let known: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
+    if !FAULTS.iter().any(|(name, _)| *name == word) {
+        let known: Vec<&str> = FAULTS.iter().map(|(name, _)| *name).collect();
         let message = format!("no fault at `{word}`: expected one of {}", known.join(", "));
         return Err((raw.at.span(), message));
-    };
-    if let Some((name, place)) = raw.given().into_iter().find(|(name, _)| !fields.contains(name)) {
-        let able = NAMES.iter().filter(|(_, fields)| fields.contains(&name)).map(|(name, _)| *name);
-        let able: Vec<&str> = able.collect();
-        let message = format!("`{name}` says nothing of {word}: it is for {}", able.join(", "));
-        return Err((place, message));
     }
     let nth = raw.nth.as_ref().map_or(Ok(1), |n| number("nth", n, 1, u64::from(u32::MAX)))?;
-    let often = Often { after: (nth - 1) as u32, times: times(raw)? };
+    let times = raw.times.as_ref().map_or(Some(1), |times| *times.get_ref());
+    let often = Often { after: (nth - 1) as u32, times };
+    let during = during(raw, entries)?;
     let kind = match word {
-        "copy_from_user" | "fault_in" => FaultKind::User(user(entry, &often)?),
+        "copy_from_user" | "fault_in" => FaultKind::User(user(entry, ops, &often)?),
         "submit" | "read_bio" | "write_bio" | "flush" | "device_gone" => {
             FaultKind::Device(device(raw, &often)?)
         }
         _ => FaultKind::Engine(engine(raw, files, &often)?),
     };
-    Ok(ScenarioFault { kind, ops: during(entry, entries)? })
+    Ok(ScenarioFault { kind, ops: during })
 }
 
 /// How many pass before, and how many fail; none = all.
@@ -98,49 +77,51 @@ struct Often {
     times: Option<u32>,
 }
 
-fn times(raw: &RawFault) -> Result<Option<u32>, Problem> {
-    match raw.times.as_ref().map(|times| (times.get_ref(), times.span())) {
-        None => Ok(Some(1)),
-        Some((RawSize::Text(text), _)) if text == "all" => Ok(None),
-        Some((RawSize::Number(n), place)) => match u32::try_from(*n) {
-            Ok(n) if n > 0 => Ok(Some(n)),
-            _ => Err((place, format!("times is {n}: expected 1 to {}, or \"all\"", u32::MAX))),
-        },
-        Some((RawSize::Text(text), place)) => {
-            Err((place, format!("times is `{text}`: expected a number, or \"all\"")))
-        }
-    }
-}
-
 /// The operations during which it may fire.
-fn during(entry: &Spanned<RawFault>, entries: &[Range<usize>]) -> Result<Range<usize>, Problem> {
-    let raw = entry.get_ref();
+fn during(raw: &RawFault, entries: &[Range<usize>]) -> Result<Range<usize>, Problem> {
     let find = |name: &str, field: &Spanned<i64>| -> Result<Range<usize>, Problem> {
-        let n = number(name, field, 0, MAX_OPS as u64)? as usize;
-        entries.get(n).cloned().ok_or_else(|| {
-            let last = entries.len().saturating_sub(1);
-            (field.span(), format!("{name} is {n}: the [[op]] entries are 0 to {last}"))
+        let n = *field.get_ref();
+        let found = usize::try_from(n).ok().and_then(|n| entries.get(n).cloned());
+        found.ok_or_else(|| {
+            let expected = match entries.len() {
+                0 => "no number, as there is no [[op]]".to_owned(),
+                count => format!("the number of an [[op]], 0 to {}", count - 1),
+            };
+            (field.span(), format!("{name} is {n}: expected {expected}"))
         })
     };
     let only = raw.op.as_ref().map(|op| find("op", op)).transpose()?;
     let until = raw.until_op.as_ref().map(|op| find("until_op", op)).transpose()?;
-    let end = entries.last().map_or(0, |last| last.end);
-    let all = only.unwrap_or(0..end);
-    Ok(all.start..until.map_or(all.end, |until| until.end.min(all.end)))
+    if let (Some(_), Some(until)) = (&only, &raw.until_op) {
+        let message = "`op` says already during which [[op]]: leave out `until_op`";
+        return Err((until.span(), message.to_owned()));
+    }
+    let end = until.or_else(|| entries.last().cloned()).map_or(0, |last| last.end);
+    Ok(only.unwrap_or(0..end))
 }
 
-fn user(entry: &Spanned<RawFault>, often: &Often) -> Result<UserFault, Problem> {
+fn user(
+    entry: &Spanned<RawFault>,
+    ops: &[Spanned<RawOp>],
+    often: &Often,
+) -> Result<UserFault, Problem> {
     let raw = entry.get_ref();
     let missing = |name: &str, what: &str| (entry.span(), format!("`{name}` is missing: {what}"));
-    if raw.op.is_none() {
+    let Some(of) = &raw.op else {
         return Err(missing("op", "the number of the [[op]] whose buffer it is, from 0"));
+    };
+    let nth = *of.get_ref();
+    let what = usize::try_from(nth).ok().and_then(|nth| ops.get(nth));
+    let what = what.map_or("", |op| op.get_ref().what.get_ref());
+    if !["pwrite", "pwrite_dsync", "randwrite"].contains(&what) {
+        let message = format!(
+            "op is {nth}: this [[op]] is {what}, and only pwrite, pwrite_dsync and randwrite copy \
+             from the application"
+        );
+        return Err((of.span(), message));
     }
-    if let Some(nth) = &raw.nth {
-        let message = "`nth` says nothing of user memory: it is bad from `copied` on";
-        return Err((nth.span(), message.to_owned()));
-    }
-    let copied = raw.copied.as_ref();
-    let copied = size(copied.ok_or_else(|| missing("copied", "the first byte that is bad"))?)?;
+    let none = || missing("copied", "the first byte that is bad");
+    let copied = *raw.copied.as_ref().ok_or_else(none)?.get_ref();
     let in_time = raw.at.get_ref() == "fault_in";
     Ok(UserFault { copied, spared: if in_time { Some(0) } else { often.times } })
 }
@@ -164,12 +145,8 @@ fn engine(raw: &RawFault, files: &[StartFile], often: &Often) -> Result<Fault, P
         (Some(returns), None) => FaultEffect::Gives(map_type(returns)?),
         (None, _) => FaultEffect::Fails(errno(raw, usual)?),
     };
-    let file = raw.file.as_ref().map(|name| {
-        let at = files.iter().position(|file| file.name == *name.get_ref());
-        let none = || (name.span(), format!("no file is called `{}`", name.get_ref()));
-        at.map(|at| FileId::new(at as u32)).ok_or_else(none)
-    });
-    let at = raw.file_off.as_ref().map(|at| size(at).map(|at| Pos::ZERO + at)).transpose()?;
+    let file = raw.file.as_ref().map(|name| named_file(files, name));
+    let at = raw.file_off.as_ref().map(|at| Pos::ZERO + *at.get_ref());
     let Often { after, times } = *often;
     Ok(Fault { point, file: file.transpose()?, at, effect, after, times, fired: 0 })
 }
@@ -205,10 +182,16 @@ fn device(raw: &RawFault, often: &Often) -> Result<DeviceFault, Problem> {
         _ => DeviceOp::Bio(BioOp::Write),
     };
     let fails = errno(raw, Errno::Io)?;
-    let reaches = raw.reaches.as_ref().map_or(Ok(Bytes::ZERO), size)?;
+    let reaches = given(raw.reaches.as_ref());
     let what = match (raw.at.get_ref().as_str(), &raw.waits) {
         ("submit", _) => Misdeed::Refuses(fails),
-        ("device_gone", _) => Misdeed::Dies,
+        ("device_gone", _) => {
+            if let Some(times) = raw.times.as_ref().filter(|times| *times.get_ref() != Some(1)) {
+                let message = "a device that is gone stays so: leave out `times`";
+                return Err((times.span(), message.to_owned()));
+            }
+            Misdeed::Dies
+        }
         ("flush", _) if raw.err.is_none() => Misdeed::Lies,
         (_, Some(waits)) => {
             let beside = raw.err.as_ref().map(Spanned::span);

@@ -3,6 +3,9 @@
 //! Not with serde: the page carries this code, and derived readers of values with places are a
 //! third of its size.
 
+use super::MAX_FILE;
+use super::size::parse_size;
+use crate::units::Bytes;
 use thiserror::Error;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -33,21 +36,21 @@ pub(crate) fn locate(name: &str, text: &str, (place, message): &Problem) -> Scen
 }
 
 /// Switches by name.
-pub(crate) type Switches = Vec<(String, Spanned<String>)>;
+pub(crate) type Switches = Vec<(Spanned<String>, Spanned<String>)>;
 
 /// Where something stands in the text.
 pub(crate) type Span = core::ops::Range<usize>;
 
-/// A size as it is written.
-pub(crate) enum RawSize {
-    Number(i64),
-    Text(String),
-}
-
 /// The table that a text is.
 pub(crate) fn parse(text: &str) -> Result<Spanned<DeTable<'_>>, Problem> {
-    DeTable::parse(text)
-        .map_err(|error| (error.span().unwrap_or(0..0), error.message().replace('\n', " ")))
+    DeTable::parse(text).map_err(|error| {
+        let place = error.span().unwrap_or(0..0);
+        let message = error.message().replace('\n', " ");
+        match text.get(place.clone()).filter(|_| message == "duplicate key") {
+            Some(key) => (place, format!("`{}` stands here twice: leave one out", cut(key))),
+            None => (place, message),
+        }
+    })
 }
 
 /// A table whose keys are all known.
@@ -63,7 +66,7 @@ impl<'a> Fields<'a> {
         let stranger = table.keys().find(|key| !known.contains(&key.get_ref().as_ref()));
         if let Some(key) = stranger {
             let list: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
-            let (name, list) = (key.get_ref(), list.join(", "));
+            let (name, list) = (cut(key.get_ref()), list.join(", "));
             return Err((key.span(), format!("unknown field `{name}`, expected one of {list}")));
         }
         Ok(Self { span, table })
@@ -92,7 +95,7 @@ impl<'a> Fields<'a> {
     ) -> Result<Vec<Spanned<T>>, Problem> {
         let Some(value) = self.get(name) else { return Ok(Vec::new()) };
         let Some(all) = value.get_ref().as_array() else {
-            return Err(wrong(name, value, "an array of tables"));
+            return Err(wrong(name, value, "tables with a header in double brackets"));
         };
         let each = all.iter().map(|entry| {
             let (span, table) = inner(name, entry)?;
@@ -103,9 +106,8 @@ impl<'a> Fields<'a> {
     pub(crate) fn switches(&self) -> Result<Switches, Problem> {
         let Some((_, table)) = self.table("switches")? else { return Ok(Vec::new()) };
         let each = table.iter().map(|(key, value)| {
-            let name = key.get_ref().to_string();
-            let value = spanned(&name, value, string)?;
-            Ok((name, value))
+            let value = spanned(&cut(key.get_ref()), value, label)?;
+            Ok((Spanned::new(key.span(), cut(key.get_ref())), value))
         });
         each.collect()
     }
@@ -129,12 +131,48 @@ fn spanned<T>(
 }
 
 fn wrong(name: &str, value: &Spanned<DeValue<'_>>, expected: &str) -> Problem {
-    let found = value.get_ref().type_str();
-    (value.span(), format!("{name} is a value of type {found}: expected {expected}"))
+    let found = match value.get_ref() {
+        DeValue::String(text) => format!("\"{}\"", cut(text)),
+        DeValue::Integer(number) => cut(&number.to_string()),
+        DeValue::Float(number) => cut(&number.to_string()),
+        DeValue::Boolean(on) => on.to_string(),
+        DeValue::Datetime(time) => time.to_string(),
+        DeValue::Array(_) => "a list".to_owned(),
+        DeValue::Table(_) => "a table".to_owned(),
+    };
+    (value.span(), format!("{name} is {found}: expected {expected}"))
+}
+
+/// The start of a text, with nothing in it that a terminal would obey.
+fn cut(text: &str) -> String {
+    const MOST: usize = 48;
+    let mut out = String::new();
+    for letter in text.chars().take(MOST) {
+        if is_plain(letter) { out.push(letter) } else { out.extend(letter.escape_unicode()) }
+    }
+    if text.chars().nth(MOST).is_some() {
+        out.push('\u{2026}');
+    }
+    out
+}
+
+/// Whether a letter is one, and no order to whoever shows it: no control character, no end of a
+/// line, no turn of the direction of writing.
+fn is_plain(letter: char) -> bool {
+    !letter.is_control() && !matches!(letter, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 pub(crate) fn string(value: &DeValue<'_>) -> Result<String, &'static str> {
     value.as_str().map(str::to_owned).ok_or("a string")
+}
+
+/// A string that can go to a terminal and into a picture.
+pub(crate) fn label(value: &DeValue<'_>) -> Result<String, &'static str> {
+    let text = string(value)?;
+    if !(1..=1000).contains(&text.len()) || !text.chars().all(is_plain) {
+        return Err("1 to 1000 bytes of text on one line, without control characters");
+    }
+    Ok(text)
 }
 
 pub(crate) fn boolean(value: &DeValue<'_>) -> Result<bool, &'static str> {
@@ -142,13 +180,14 @@ pub(crate) fn boolean(value: &DeValue<'_>) -> Result<bool, &'static str> {
 }
 
 pub(crate) fn integer(value: &DeValue<'_>) -> Result<i64, &'static str> {
-    let number = value.as_integer().ok_or("an integer")?;
-    i64::from_str_radix(number.as_str(), number.radix()).map_err(|_| "an integer of 64 bits")
+    let number = value.as_integer().ok_or("a whole number")?;
+    i64::from_str_radix(number.as_str(), number.radix())
+        .map_err(|_| "a whole number that fits into 64 bits")
 }
 
 /// A list such as `[1, 2]`.
 pub(crate) fn integers(value: &DeValue<'_>) -> Result<Vec<Spanned<i64>>, &'static str> {
-    const EXPECTED: &str = "a list of integers such as [1, 2]";
+    const EXPECTED: &str = "whole numbers in brackets, such as [1, 2]";
     let all = value.as_array().ok_or(EXPECTED)?;
     let each = all.iter().map(|entry| {
         let number = integer(entry.get_ref()).map_err(|_| EXPECTED)?;
@@ -157,13 +196,23 @@ pub(crate) fn integers(value: &DeValue<'_>) -> Result<Vec<Spanned<i64>>, &'stati
     each.collect()
 }
 
-pub(crate) fn size(value: &DeValue<'_>) -> Result<RawSize, &'static str> {
-    match value.as_str() {
-        Some(text) => Ok(RawSize::Text(text.to_owned())),
-        None => integer(value)
-            .map(RawSize::Number)
-            .map_err(|_| "a size such as 4096, \"64k\" or \"2 MiB\""),
-    }
+/// How often: a number, or all the time, which is none.
+pub(crate) fn times(value: &DeValue<'_>) -> Result<Option<u32>, &'static str> {
+    let all = value.as_str() == Some("all");
+    let number = integer(value).ok().and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);
+    if all || number.is_some() { Ok(number) } else { Err("1 to 4294967295, or \"all\"") }
+}
+
+/// A size, at most that of the largest file.
+pub(crate) fn size(value: &DeValue<'_>) -> Result<Bytes, &'static str> {
+    const { assert!(MAX_FILE.get() == 17_179_869_184, "the sentence says so") };
+    let bytes = match value.as_str() {
+        Some(text) => parse_size(text).ok(),
+        None => integer(value).ok().and_then(|n| u64::try_from(n).ok()).map(Bytes::new),
+    };
+    bytes
+        .filter(|bytes| *bytes <= MAX_FILE)
+        .ok_or("a size such as 4096, \"64k\" or \"2 MiB\", at most 17179869184 bytes (16 GiB)")
 }
 
 /// A number within limits.

@@ -2,31 +2,29 @@
 //!
 //! Version 0 carries no promise. Every error names line, column and field.
 
+use super::devices::{build_device, build_disks};
 use super::dirty::{build_dirty, span};
 use super::fault::build_faults;
 pub use super::fields::ScenarioError;
-use super::fields::{self, Problem, RawSize, locate, number};
+use super::fields::{self, Problem, Span, locate, number};
 use super::random::Random;
-use super::raw::{self, Raw, RawDevice, RawOp, RawWorld};
+use super::raw::{self, Raw, RawOp, RawWorld};
 use super::shape;
-use super::size::parse_size;
+use super::size::beside;
 use super::start::{Taken, build_files};
 use super::tasks::{build_order, build_pressure, build_tasks, task_of};
 use super::variants::build_variants;
-use super::{
-    Action, MAX_DISKS, MAX_FILE, MAX_HELD, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp, StartFile,
-};
-use super::{array, keys, queue, zoned};
+use super::{Action, MAX_FILE, MAX_HELD, MAX_OPS, MAX_TEXT, Scenario, ScenarioOp, StartFile};
+use super::{array, keys, queue, together, zoned};
 use crate::cache::frame_alloc::FramePolicy;
-use crate::device::disk::Disk;
 use crate::device::sim::Timing;
 use crate::dirty::DirtyConfig;
 use crate::engine::{ReadFlags, WriteFlags};
-use crate::geometry::Geometry;
+use crate::geometry::{Geometry, GeometryError, MAX_ORDER};
 use crate::ops::advise::Advice;
 use crate::ops::fallocate::FallocMode;
 use crate::ops::readahead::ReadaheadLimits;
-use crate::units::{Blocks, Bytes, FileId, FileRange, Nanos, Order, Pages, Pos};
+use crate::units::{Blocks, Bytes, FileId, FileRange, Order, Pages, Pos};
 use core::ops::Range;
 use toml::Spanned;
 use toml::de::DeTable;
@@ -61,6 +59,9 @@ pub(super) fn build(
     }
     let geometry = build_geometry(&raw.world)?;
     let variants = build_variants(raw, root)?;
+    let array = raw.array.as_ref().map(array::build).transpose()?;
+    let array_failed = array::failed(array.as_ref(), raw)?;
+    array::check_ops(array.as_ref(), raw)?;
     let files = build_files(geometry, raw)?;
     let mut ops = Vec::new();
     let tasks = build_tasks(&raw.op)?;
@@ -72,13 +73,11 @@ pub(super) fn build(
         entries.push(first..ops.len());
     }
     let order = build_order(&tasks, raw)?;
-    let faults = build_faults(&raw.fault, &files, &entries)?;
+    let faults = build_faults(raw, &files, &entries)?;
     let free_blocks = raw.world.get_ref().free_blocks.as_ref();
     let free_blocks = free_blocks.map(|n| number("free_blocks", n, 0, 1 << 40)).transpose()?;
-    let readahead = match &raw.world.get_ref().readahead {
-        Some(window) => size(window)?,
-        None => ReadaheadLimits::DEFAULT_WINDOW,
-    };
+    let readahead = raw.world.get_ref().readahead.as_ref();
+    let readahead = readahead.map_or(ReadaheadLimits::DEFAULT_WINDOW, |window| *window.get_ref());
     check_held(raw, geometry, &files, &ops, readahead)?;
     let disks = build_disks(raw)?;
     let zones = raw.zones.as_ref().map(|zones| zoned::build(geometry, zones)).transpose()?;
@@ -86,9 +85,6 @@ pub(super) fn build(
         files.iter().any(|file| file.name == name && matches!(file.fs, super::FileSystem::Zone(_)))
     };
     zoned::check_ops(raw, is_zone)?;
-    let array = raw.array.as_ref().map(array::build).transpose()?;
-    let array_failed = array::failed(raw.array.as_ref())?;
-    array::check_ops(array.as_ref(), raw)?;
     let dirty = raw.dirty.as_ref().map(|dirty| build_dirty(geometry, dirty)).transpose()?;
     let devices = disks.len() as u32 + 1;
     let dirty = dirty.map(|dirty| DirtyConfig { devices, ..dirty });
@@ -115,6 +111,7 @@ pub(super) fn build(
         free_blocks: free_blocks.map(Blocks::new),
         order,
     };
+    together::check(raw, &scenario)?;
     Ok((scenario, entries))
 }
 
@@ -123,62 +120,14 @@ const fn frames(scattered: bool) -> FramePolicy {
 }
 
 fn build_geometry(world: &Spanned<RawWorld>) -> Result<Geometry, Problem> {
-    let raw = world.get_ref();
-    let order = number("max_folio_order", &raw.max_folio_order, 0, 255)?;
-    Geometry::new(size(&raw.page_size)?, size(&raw.block_size)?, Order::new(order as u8))
-        .map_err(|error| (world.span(), error.to_string()))
-}
-
-/// The devices beside the first.
-fn build_disks(raw: &Raw) -> Result<Vec<Timing>, Problem> {
-    let mut all = Vec::new();
-    for (nth, entry) in raw.disk.iter().enumerate() {
-        let disk = entry.get_ref();
-        if nth == MAX_DISKS {
-            return Err((entry.span(), format!("more than {MAX_DISKS} disks")));
-        }
-        let others = &raw.disk[..nth];
-        if others.iter().any(|other| other.get_ref().name.get_ref() == disk.name.get_ref()) {
-            let message = format!("two disks are called `{}`", disk.name.get_ref());
-            return Err((disk.name.span(), message));
-        }
-        let of_one = [raw.queue.as_ref().map(Spanned::span), raw.array.as_ref().map(Spanned::span)];
-        if let Some(place) = of_one.into_iter().flatten().next() {
-            let message = "a queue, or an array, is for one device: leave it out, or [[disk]]";
-            return Err((place, message.to_owned()));
-        }
-        all.push(build_device(&disk.device)?);
-    }
-    Ok(all)
-}
-
-fn build_device(raw: &RawDevice) -> Result<Timing, Problem> {
-    let micros = |name, value| number(name, value, 0, 60_000_000).map(|n| Nanos::new(n * 1000));
-    match raw {
-        RawDevice::Queue { depth, latency_us, mib_per_second, flush_us } => {
-            let per_second = number("mib_per_second", mib_per_second, 1, 1_000_000)?;
-            Ok(Timing::Queue {
-                depth: number("depth", depth, 1, 1024)? as u32,
-                latency: micros("latency_us", latency_us)?,
-                per_kib: Nanos::new(1_000_000_000 / (per_second * 1024)),
-                flush: micros("flush_us", flush_us)?,
-            })
-        }
-        RawDevice::Disk { rpm, size: whole, track, settle_us, seek_us, flush_us } => {
-            let bytes = size(track)?;
-            if bytes.is_zero() {
-                return Err((track.span(), "track is 0: expected the bytes of a track".to_owned()));
-            }
-            let disk = Disk {
-                size: size(whole)?,
-                track: bytes,
-                turn: Nanos::new(60_000_000_000 / number("rpm", rpm, 1, 1_000_000)?),
-                settle: micros("settle_us", settle_us)?,
-                stroke: micros("seek_us", seek_us)?,
-            };
-            Ok(Timing::Disk { disk, flush: micros("flush_us", flush_us)? })
-        }
-    }
+    let RawWorld { page_size, block_size, max_folio_order, .. } = world.get_ref();
+    let order = number("max_folio_order", max_folio_order, 0, u64::from(MAX_ORDER))?;
+    let made = Geometry::new(*page_size.get_ref(), *block_size.get_ref(), Order::new(order as u8));
+    made.map_err(|error| {
+        let of_page = matches!(error, GeometryError::Size { what: "page_size", .. });
+        let place = if of_page { page_size } else { block_size }.span();
+        (place, error.to_string())
+    })
 }
 
 /// Refuses a scenario whose files would need more memory than a run may have: what they hold at
@@ -221,10 +170,10 @@ fn check_held(
     for (entry, (size, bytes, _)) in raw.file.iter().zip(held) {
         all += bytes.min(size.get().next_multiple_of(unit));
         if all > MAX_HELD.get() {
+            let [all, most] = beside(Bytes::new(all), MAX_HELD);
             let message = format!(
-                "with this file the run would hold {} in memory, and {MAX_HELD} is the most: make \
-                 it, or what is read and written of it, smaller",
-                Bytes::new(all)
+                "with this file the run would hold {all} in memory, and {most} is the most: make \
+                 it, or what is read and written of it, smaller"
             );
             return Err((entry.span(), message));
         }
@@ -243,9 +192,8 @@ fn push_ops(
     let repeat = raw.repeat.as_ref().map_or(Ok(1), |n| number("repeat", n, 1, MAX_OPS as u64))?;
     let byte = raw.byte.as_ref().map(|byte| number("byte", byte, 0, 255)).transpose()?;
     let range = || -> Result<FileRange, Problem> {
-        let at = raw.at.as_ref().map_or(Ok(Bytes::ZERO), size)?;
-        let len = raw.len.as_ref().ok_or((entry.span(), "`len` is missing".to_owned()))?;
-        Ok(FileRange::between(Pos::ZERO + at, Pos::ZERO + at + size(len)?))
+        let start = Pos::ZERO + given(raw.at.as_ref());
+        Ok(FileRange::between(start, start + needed(entry, "len", raw.len.as_ref())?))
     };
     let then = match &raw.then {
         Some(then) => Some(sync_action(then.get_ref()).ok_or_else(|| {
@@ -256,26 +204,25 @@ fn push_ops(
         None => None,
     };
     let mut push = |action| {
-        if ops.len() + 2 > MAX_OPS {
-            return Err((entry.span(), format!("more than {MAX_OPS} operations")));
+        if ops.len() + 1 + usize::from(then.is_some()) > MAX_OPS {
+            let message = format!(
+                "with this [[op]] there are more than {MAX_OPS} operations: make `repeat` smaller"
+            );
+            return Err((entry.span(), message));
         }
         ops.push(ScenarioOp { task, file, action });
         ops.extend(then.map(|action| ScenarioOp { task, file, action }));
         Ok(())
     };
-    let direct = direct_of(raw)?;
     let written = |n: u64| byte.unwrap_or(1 + n % 251) as u8;
     match raw.what.get_ref().as_str() {
         what @ ("pread" | "pwrite" | "pwrite_dsync") => {
             let first = range()?;
-            let RawOp { nowait, dontcache, .. } = *raw;
+            let RawOp { nowait, dontcache, direct, .. } = *raw;
             for n in 0..repeat {
                 let start = first.start() + Bytes::new(n * first.len().get());
                 let range = FileRange::between(start, start + first.len());
-                if range.end() > Pos::ZERO + MAX_FILE {
-                    let message = format!("it ends beyond {MAX_FILE}, the most a file may have");
-                    return Err((entry.span(), message));
-                }
+                within(entry.span(), range.end())?;
                 let dsync = what == "pwrite_dsync";
                 push(if what == "pread" {
                     Action::Pread { range, flags: ReadFlags { dontcache, nowait, direct } }
@@ -290,7 +237,14 @@ fn push_ops(
             let len = range()?.len();
             let blocks = whole.len().get().checked_div(len.get()).unwrap_or(0);
             if blocks == 0 {
-                return Err((entry.span(), "the file holds no piece of this `len`".to_owned()));
+                let (len, size) = (len.get(), whole.len().get());
+                let message = format!(
+                    "len is {len} bytes: expected 1 to {size}, the size of the file at the start"
+                );
+                return Err((
+                    raw.len.as_ref().map_or_else(|| entry.span(), Spanned::span),
+                    message,
+                ));
             }
             let seed =
                 raw.seed.as_ref().map_or(Ok(1), |n| number("seed", n, 0, i64::MAX as u64))?;
@@ -298,7 +252,7 @@ fn push_ops(
             for n in 0..repeat {
                 let start = Pos::new(random.below(blocks) * len.get());
                 let range = FileRange::between(start, start + len);
-                let RawOp { nowait, dontcache, .. } = *raw;
+                let RawOp { nowait, dontcache, direct, .. } = *raw;
                 let flags = WriteFlags { dontcache, nowait, direct, ..WriteFlags::default() };
                 push(Action::Pwrite { range, byte: written(n), flags })?;
             }
@@ -318,20 +272,15 @@ fn plain_action(files: &[StartFile], entry: &Spanned<RawOp>, byte: u8) -> Result
     let raw = entry.get_ref();
     match raw.what.get_ref().as_str() {
         "reflink" => {
-            let from = raw.source_at.as_ref().map_or(Ok(Bytes::ZERO), size)?;
+            let from = Pos::ZERO + given(raw.source_at.as_ref());
             let source = reflink_source(files, entry)?;
-            let at = raw.at.as_ref().map_or(Ok(Bytes::ZERO), size)?;
-            let len = raw.len.as_ref().ok_or((entry.span(), "`len` is missing".to_owned()))?;
-            let range = FileRange::between(Pos::ZERO + at, Pos::ZERO + at + size(len)?);
-            if range.end() > Pos::ZERO + MAX_FILE {
-                let message = format!("it ends beyond {MAX_FILE}, the most a file may have");
-                return Err((entry.span(), message));
-            }
-            Ok(Action::Reflink { source, from: Pos::ZERO + from, range })
+            let start = Pos::ZERO + given(raw.at.as_ref());
+            let end = start + needed(entry, "len", raw.len.as_ref())?;
+            within(entry.span(), end)?;
+            Ok(Action::Reflink { source, from, range: FileRange::between(start, end) })
         }
         "reclaim" => {
-            let missing = || (entry.span(), "`pages` is missing".to_owned());
-            let pages = raw.pages.as_ref().ok_or_else(missing)?;
+            let pages = raw.pages.as_ref().ok_or_else(|| missing(entry, "pages"))?;
             Ok(Action::Reclaim(Pages::new(number("pages", pages, 1, MAX_FILE.get())?)))
         }
         "sleep" => Ok(Action::Sleep(span(entry)?)),
@@ -343,26 +292,23 @@ fn plain_action(files: &[StartFile], entry: &Spanned<RawOp>, byte: u8) -> Result
     }
 }
 
-/// Whether an operation goes past the cache; only reads and writes can.
-fn direct_of(raw: &RawOp) -> Result<bool, Problem> {
-    let Some(direct) = &raw.direct else { return Ok(false) };
-    let transfers = ["pread", "pwrite", "pwrite_dsync", "randwrite"];
-    if !transfers.contains(&raw.what.get_ref().as_str()) {
-        let message = format!("`direct` is for {}: leave it out", transfers.join(", "));
-        return Err((direct.span(), message));
-    }
-    Ok(*direct.get_ref())
-}
-
 /// The file whose blocks are linked.
 fn reflink_source(files: &[StartFile], entry: &Spanned<RawOp>) -> Result<FileId, Problem> {
     let named = entry.get_ref().source.as_ref();
     let missing =
         || (entry.span(), "`source`, the file to link blocks from, is missing".to_owned());
     let named = named.ok_or_else(missing)?;
-    let at = files.iter().position(|file| file.name == *named.get_ref());
-    at.map(|at| FileId::new(at as u32))
-        .ok_or_else(|| (named.span(), format!("no file is called `{}`", named.get_ref())))
+    named_file(files, named)
+}
+
+/// The file of a name.
+pub(super) fn named_file(files: &[StartFile], name: &Spanned<String>) -> Result<FileId, Problem> {
+    let at = files.iter().position(|file| file.name == *name.get_ref());
+    at.map(|at| FileId::new(at as u32)).ok_or_else(|| {
+        let known: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+        let (name, known, place) = (name.get_ref(), known.join(", "), name.span());
+        (place, format!("no file is called `{name}`: expected one of {known}"))
+    })
 }
 
 fn sync_action(name: &str) -> Option<Action> {
@@ -375,27 +321,43 @@ fn sync_action(name: &str) -> Option<Action> {
 }
 
 fn find_file(files: &[StartFile], entry: &Spanned<RawOp>) -> Result<FileId, Problem> {
-    let Some(name) = &entry.get_ref().file else {
-        return if files.is_empty() {
-            Err((entry.span(), "the scenario has no [[file]]".to_owned()))
-        } else {
-            Ok(FileId::new(0))
-        };
-    };
-    let at = files.iter().position(|file| file.name == *name.get_ref());
-    let at = at.ok_or_else(|| (name.span(), format!("no file is called `{}`", name.get_ref())))?;
-    Ok(FileId::new(at as u32))
+    match &entry.get_ref().file {
+        _ if files.is_empty() => {
+            Err((entry.span(), "the scenario has no [[file]]: add one".to_owned()))
+        }
+        None => Ok(FileId::new(0)),
+        Some(name) => named_file(files, name),
+    }
 }
 
-pub(crate) fn size(raw: &Spanned<RawSize>) -> Result<Bytes, Problem> {
-    let parsed = match raw.get_ref() {
-        RawSize::Number(n) => u64::try_from(*n).map(Bytes::new).map_err(|_| {
-            format!("{n} is negative: expected a size such as 4096, \"64k\" or \"2 MiB\"")
-        }),
-        RawSize::Text(text) => parse_size(text),
-    };
-    let within = parsed.and_then(|bytes| {
-        if bytes <= MAX_FILE { Ok(bytes) } else { Err(format!("{bytes} is more than {MAX_FILE}")) }
-    });
-    within.map_err(|message| (raw.span(), message))
+/// An operation lacks a key.
+pub(super) fn missing(entry: &Spanned<RawOp>, name: &str) -> Problem {
+    let what = entry.get_ref().what.get_ref();
+    (entry.span(), format!("`{name}` is missing: `{what}` needs it"))
+}
+
+/// A size that an operation must have.
+pub(super) fn needed(
+    entry: &Spanned<RawOp>,
+    name: &str,
+    size: Option<&Spanned<Bytes>>,
+) -> Result<Bytes, Problem> {
+    size.map(|size| *size.get_ref()).ok_or_else(|| missing(entry, name))
+}
+
+/// A size, or none of it.
+pub(super) fn given(size: Option<&Spanned<Bytes>>) -> Bytes {
+    size.map_or(Bytes::ZERO, |size| *size.get_ref())
+}
+
+/// Refuses a range that ends where no file may.
+pub(super) fn within(place: Span, end: Pos) -> Result<(), Problem> {
+    if end <= Pos::ZERO + MAX_FILE {
+        return Ok(());
+    }
+    let (end, most) = (end.get(), MAX_FILE.get());
+    let message = format!(
+        "it ends at byte {end}: a file may have {most} at most ({MAX_FILE}), end it before"
+    );
+    Err((place, message))
 }

@@ -5,6 +5,7 @@ use super::fields::Problem;
 use super::shape::{ADVICE, MODES};
 use crate::behaviour::PROFILES;
 use crate::device::md::parity::ParityLayout;
+use toml::de::{DeTable, DeValue};
 
 /// What a value looks like.
 #[derive(Clone, Copy, Debug)]
@@ -245,9 +246,11 @@ pub(crate) const FAULT: &[Key] = &[
     key("waits", Count),
 ];
 
-/// Every operation with the keys that mean something to it, beside `do`, `task`, `file`, `repeat`
-/// and `then`.
-pub(crate) const OPS: &[(&str, &[&str])] = &[
+/// Words, each with the keys that mean something to it.
+pub(crate) type Words = &'static [(&'static str, &'static [&'static str])];
+
+/// Every operation, beside `do`, `task`, `file`, `repeat` and `then`.
+pub(crate) const OPS: Words = &[
     ("pread", &["at", "len", "nowait", "direct", "dontcache"]),
     ("pwrite", &["at", "len", "byte", "nowait", "direct", "dontcache"]),
     ("pwrite_dsync", &["at", "len", "byte", "nowait", "direct", "dontcache"]),
@@ -275,6 +278,133 @@ pub(crate) const OPS: &[(&str, &[&str])] = &[
     ("check_array", &[]),
     ("repair_array", &[]),
 ];
+
+/// Every level of arrays, beside `level`, `members` and `failed`.
+pub(crate) const LEVELS: Words = &[
+    ("raid0", &["chunk"]),
+    ("raid1", &[]),
+    ("raid4", &["chunk", "layout", "stripe_cache_size", "rmw_level", "consistency"]),
+    ("raid5", &["chunk", "layout", "stripe_cache_size", "rmw_level", "consistency"]),
+    ("raid6", &["chunk", "layout", "stripe_cache_size", "rmw_level", "consistency"]),
+    ("raid10", &["chunk", "layout"]),
+];
+
+/// Every fault, beside `at`, `op` and `until_op`.
+pub(crate) const FAULTS: Words = &[
+    ("copy_from_user", &["copied", "times"]),
+    ("fault_in", &["copied"]),
+    ("reserve_block", &["file", "file_off", "err", "nth", "times"]),
+    ("map_blocks", &["file", "file_off", "err", "returns", "nth", "times"]),
+    ("alloc_ioend", &["file", "file_off", "err", "nth", "times"]),
+    ("alloc_folio", &["file", "file_off", "err", "nth", "times"]),
+    ("alloc_state", &["file", "file_off", "err", "nth", "times"]),
+    ("alloc_bio", &["file", "file_off", "err", "nth", "times"]),
+    ("convert_unwritten", &["file", "file_off", "err", "nth", "times"]),
+    ("invalidate_folio", &["file", "file_off", "err", "nth", "times"]),
+    ("submit", &["sector", "sectors", "err", "nth", "times"]),
+    ("read_bio", &["sector", "sectors", "err", "waits", "nth", "times"]),
+    ("write_bio", &["sector", "sectors", "err", "reaches", "waits", "nth", "times"]),
+    ("flush", &["err", "nth", "times"]),
+    ("device_gone", &["nth", "times"]),
+];
+
+/// A table whose keys depend on one of its words.
+struct ByWord {
+    table: &'static str,
+    /// The key of the word.
+    key: &'static str,
+    /// Keys that mean something beside every word.
+    always: &'static [&'static str],
+    words: Words,
+}
+
+const BY_WORD: [ByWord; 3] = [
+    ByWord {
+        table: "op",
+        key: "do",
+        always: &["do", "task", "file", "repeat", "then"],
+        words: OPS,
+    },
+    ByWord { table: "array", key: "level", always: &["level", "members", "failed"], words: LEVELS },
+    ByWord { table: "fault", key: "at", always: &["at", "op", "until_op"], words: FAULTS },
+];
+
+/// A word, the keys that every word of its table takes, and its own.
+type Taken<'t> = (&'t str, &'static [&'static str], Option<&'static [&'static str]>);
+
+/// The word on which the keys of a table depend, and the keys that mean something there: those of
+/// every word, and its own; none: the keys are the same whatever the table says.
+pub(crate) fn of_word<'t>(table: &str, has: &'t DeTable<'_>) -> Option<Taken<'t>> {
+    let by = BY_WORD.iter().find(|by| by.table == table)?;
+    let word = has.get(by.key).and_then(|value| value.get_ref().as_str()).unwrap_or_default();
+    let own = by.words.iter().find(|(known, _)| *known == word).map(|(_, own)| *own);
+    Some((word, by.always, own))
+}
+
+/// Whether a key of a table means something where another one gets a word.
+pub(crate) fn takes(table: &str, (by, word): (&str, &str), key: &str) -> bool {
+    let by = BY_WORD.iter().find(|one| one.table == table && one.key == by);
+    let found = by.and_then(|by| Some((by, by.words.iter().find(|(known, _)| *known == word)?)));
+    found.is_none_or(|(by, (_, own))| own.contains(&key) || by.always.contains(&key))
+}
+
+/// Refuses a key that means nothing beside the word on which the keys of a table depend.
+pub(crate) fn check_words(table: &str, has: &DeTable<'_>) -> Result<(), Problem> {
+    let Some((word, always, Some(own))) = of_word(table, has) else { return Ok(()) };
+    let takes = |name: &str| own.contains(&name) || always.contains(&name);
+    let Some(key) = has.keys().find(|key| !takes(key.get_ref())) else { return Ok(()) };
+    let list = [own, always].concat().join("`, `");
+    let name = key.get_ref();
+    let message = format!("`{word}` takes no `{name}`: leave it out; it takes `{list}`");
+    Err((key.span(), message))
+}
+
+/// What a file can be, by a key and its value, where that says all; and the keys that then mean
+/// nothing.
+const FILES: [(&str, &str, &str, &[&str]); 7] = [
+    (
+        "memory",
+        "true",
+        "a file in memory",
+        &["device", "fs", "path", "sector", "extent", "shares", "prealloc", "zone", "disk", "fill"],
+    ),
+    (
+        "device",
+        "true",
+        "a file that is a device",
+        &["fs", "sector", "extent", "shares", "prealloc", "zone"],
+    ),
+    (
+        "fs",
+        "zonefs",
+        "a file that is a zone",
+        &["path", "sector", "extent", "shares", "prealloc", "disk"],
+    ),
+    ("fs", "ext2", "a file of ext2", &["extent", "shares", "prealloc"]),
+    ("path", "buffer_head_ext4", "a file of the ext4 driver", &["shares", "prealloc"]),
+    ("shares", "", "a file that shares its blocks", &["size", "fill", "extent", "sector"]),
+    ("extent", "", "a file whose extents are listed", &["sector"]),
+];
+
+/// Refuses a key that means nothing to what a file is.
+pub(crate) fn check_file(has: &DeTable<'_>) -> Result<(), Problem> {
+    let off = |value: &DeValue<'_>| value.as_bool() == Some(false);
+    for (key, word, what, without) in FILES {
+        let Some(value) = has.get(key).map(toml::Spanned::get_ref) else { continue };
+        let is = match word {
+            "" => true,
+            "true" => value.as_bool() == Some(true),
+            _ => value.as_str() == Some(word),
+        };
+        let given = |key: &str| has.get(key).is_some_and(|value| !off(value.get_ref()));
+        let idle = without.iter().find(|key| is && given(key));
+        if let Some((key, _)) = idle.and_then(|key| has.get_key_value(*key)) {
+            let message = format!("{what} takes no `{}`: leave it out", key.get_ref());
+            return Err((key.span(), message));
+        }
+    }
+    Ok(())
+}
 
 /// The error for an operation of no known name.
 pub(crate) fn no_operation(place: super::fields::Span, name: &str) -> Problem {

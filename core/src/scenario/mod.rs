@@ -2,7 +2,9 @@
 
 mod armed;
 mod array;
+mod bounds;
 pub mod crash;
+mod devices;
 mod dirty;
 pub mod explore;
 pub mod fault;
@@ -24,6 +26,7 @@ mod shape;
 pub mod size;
 mod start;
 mod tasks;
+mod together;
 mod variants;
 pub mod write;
 mod write_tables;
@@ -51,6 +54,7 @@ use crate::tasks::Step;
 use crate::units::{BdiId, Blocks, Bytes, DevAddr, FileId, FileRange, Nanos, Pages, Pos, TaskId};
 use std::sync::Arc;
 
+pub(crate) use order::flushers;
 pub(crate) use start::start_extent;
 
 /// Most operations that a scenario may expand to.
@@ -119,6 +123,19 @@ impl StartFile {
         let Some(extents) = &self.extents else { return whole.len().get() };
         let mapped = extents.iter().filter(|extent| extent.state == MapType::Mapped);
         mapped.map(|extent| extent.range.intersect(whole).len().get()).sum()
+    }
+    /// The bytes that a reader sees at the start: holes and unwritten blocks are zero.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let len = self.size.get() as usize;
+        let Some(extents) = &self.extents else { return vec![self.fill; len] };
+        let mut bytes = vec![0; len];
+        for extent in extents.iter().filter(|extent| extent.state == MapType::Mapped) {
+            // An extent may lie behind EOF.
+            let end = (extent.range.end().get() as usize).min(len);
+            let start = (extent.range.start().get() as usize).min(end);
+            bytes[start..end].fill(self.fill);
+        }
+        bytes
     }
 }
 
@@ -365,23 +382,6 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// What plain arrays of its files need in memory, where their bytes are compared with such
-    /// arrays; an error where that is more than [`MAX_HELD`].
-    pub fn check_arrays(&self) -> Result<(), String> {
-        let mut sizes: Vec<Pos> = self.files.iter().map(|file| file.size).collect();
-        for op in &self.ops {
-            let size = &mut sizes[op.file.get() as usize];
-            *size = op.action.grows_to(*size).max(op.action.touched().end());
-        }
-        let whole = sizes.iter().fold(Bytes::ZERO, |all, size| all + Bytes::new(size.get()));
-        if whole <= MAX_HELD {
-            return Ok(());
-        }
-        Err(format!(
-            "its files are compared byte for byte and grow to {whole}, and {MAX_HELD} is the most: \
-             make them, or what is done behind their end, smaller"
-        ))
-    }
     /// The limits of the queue in a run, which an array has by itself: kernels from 7.1 on cut at
     /// the stripes of a device of which parts are expensive.
     pub fn queue_of(&self, variant: &Variant) -> Option<QueueLimits> {

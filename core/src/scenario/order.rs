@@ -57,7 +57,7 @@ pub(super) fn run_ops<E: Env>(
 }
 
 /// The flushers of a run, one for each device.
-pub(super) fn flushers<'a, E: Env>(
+pub(crate) fn flushers<'a, E: Env>(
     scenario: &Scenario,
     engine: &'a Engine<E>,
 ) -> Vec<BackgroundTask<'a>> {

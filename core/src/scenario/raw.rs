@@ -5,10 +5,13 @@
 //! places are a third of its size.
 
 use super::fields::{
-    Fields, Problem, RawSize, Span, Switches, boolean, integer, integers, size, string,
+    Fields, Problem, Span, Switches, boolean, integer, integers, label, size, times,
 };
 use super::keys::{self, Key, names};
+use super::start::prealloc;
 use super::variants::OWN;
+use crate::fs::prealloc::Prealloc;
+use crate::units::Bytes;
 use toml::Spanned;
 use toml::de::DeTable;
 
@@ -35,21 +38,21 @@ pub(super) struct Raw {
 }
 
 pub(super) struct RawRun {
-    pub(super) seed: Option<Spanned<i64>>,
+    pub(super) seed: Spanned<i64>,
 }
 
 pub(super) struct RawStep {
     pub(super) task: Spanned<String>,
     pub(super) until: Spanned<String>,
-    pub(super) at: Option<Spanned<RawSize>>,
+    pub(super) at: Option<Spanned<Bytes>>,
     pub(super) n: Option<Spanned<i64>>,
 }
 
 pub(super) struct RawWorld {
-    pub(super) page_size: Spanned<RawSize>,
-    pub(super) block_size: Spanned<RawSize>,
+    pub(super) page_size: Spanned<Bytes>,
+    pub(super) block_size: Spanned<Bytes>,
     pub(super) max_folio_order: Spanned<i64>,
-    pub(super) readahead: Option<Spanned<RawSize>>,
+    pub(super) readahead: Option<Spanned<Bytes>>,
     pub(super) keep_going: bool,
     pub(super) scattered: bool,
     pub(super) free_blocks: Option<Spanned<i64>>,
@@ -57,8 +60,8 @@ pub(super) struct RawWorld {
 
 /// The zones of the device, which stand in its table.
 pub(super) struct RawZones {
-    pub(super) size: Spanned<RawSize>,
-    pub(super) capacity: Option<Spanned<RawSize>>,
+    pub(super) size: Spanned<Bytes>,
+    pub(super) capacity: Option<Spanned<Bytes>>,
     pub(super) conventional: Option<Spanned<i64>>,
 }
 
@@ -72,8 +75,8 @@ pub(super) enum RawDevice {
     /// A disk that turns.
     Disk {
         rpm: Spanned<i64>,
-        size: Spanned<RawSize>,
-        track: Spanned<RawSize>,
+        size: Spanned<Bytes>,
+        track: Spanned<Bytes>,
         settle_us: Spanned<i64>,
         seek_us: Spanned<i64>,
         flush_us: Spanned<i64>,
@@ -88,10 +91,18 @@ pub(super) struct RawDisk {
 
 pub(super) struct RawQueue {
     /// By the names of [`QUEUE_SIZES`], in their order.
-    pub(super) sizes: Vec<Option<Spanned<RawSize>>>,
+    pub(super) sizes: Vec<Option<Spanned<Bytes>>>,
     pub(super) max_segments: Option<Spanned<i64>>,
     pub(super) partial_stripes_expensive: bool,
     pub(super) requests: bool,
+}
+
+impl RawQueue {
+    /// The size that it says by a name of [`QUEUE_SIZES`].
+    pub(super) fn size(&self, name: &str) -> Option<&Spanned<Bytes>> {
+        let nth = QUEUE_SIZES.iter().position(|known| *known == name)?;
+        self.sizes[nth].as_ref()
+    }
 }
 
 /// The limits of a queue that are sizes.
@@ -110,7 +121,7 @@ pub(super) const QUEUE_SIZES: [&str; 9] = [
 pub(super) struct RawArray {
     pub(super) level: Spanned<String>,
     pub(super) members: Spanned<i64>,
-    pub(super) chunk: Option<Spanned<RawSize>>,
+    pub(super) chunk: Option<Spanned<Bytes>>,
     pub(super) layout: Option<Spanned<String>>,
     pub(super) rows: Option<Spanned<i64>>,
     pub(super) rmw_level: Option<Spanned<i64>>,
@@ -119,15 +130,15 @@ pub(super) struct RawArray {
 }
 
 pub(super) struct RawPartition {
-    pub(super) start: Spanned<RawSize>,
+    pub(super) start: Spanned<Bytes>,
 }
 
 pub(super) struct RawDirty {
-    pub(super) memory: Spanned<RawSize>,
+    pub(super) memory: Spanned<Bytes>,
     pub(super) background_ratio: Option<Spanned<i64>>,
-    pub(super) background_bytes: Option<Spanned<RawSize>>,
+    pub(super) background_bytes: Option<Spanned<Bytes>>,
     pub(super) ratio: Option<Spanned<i64>>,
-    pub(super) bytes: Option<Spanned<RawSize>>,
+    pub(super) bytes: Option<Spanned<Bytes>>,
     pub(super) writeback_centisecs: Option<Spanned<i64>>,
     pub(super) expire_centisecs: Option<Spanned<i64>>,
 }
@@ -147,7 +158,7 @@ pub(super) struct RawVariant {
 
 pub(super) struct RawFile {
     pub(super) name: Spanned<String>,
-    pub(super) size: Option<Spanned<RawSize>>,
+    pub(super) size: Option<Spanned<Bytes>>,
     pub(super) device: bool,
     pub(super) memory: bool,
     pub(super) fill: Option<Spanned<i64>>,
@@ -156,14 +167,14 @@ pub(super) struct RawFile {
     pub(super) sector: Option<Spanned<i64>>,
     pub(super) extent: Vec<Spanned<RawExtent>>,
     pub(super) shares: Option<Spanned<String>>,
-    pub(super) prealloc: Option<Spanned<RawSize>>,
+    pub(super) prealloc: Option<Spanned<Prealloc>>,
     pub(super) disk: Option<Spanned<String>>,
     pub(super) zone: Option<Spanned<i64>>,
 }
 
 pub(super) struct RawExtent {
-    pub(super) at: Spanned<RawSize>,
-    pub(super) len: Spanned<RawSize>,
+    pub(super) at: Spanned<Bytes>,
+    pub(super) len: Spanned<Bytes>,
     pub(super) kind: Spanned<String>,
     pub(super) sector: Spanned<i64>,
 }
@@ -172,18 +183,18 @@ pub(super) struct RawOp {
     pub(super) what: Spanned<String>,
     pub(super) task: Option<Spanned<String>>,
     pub(super) file: Option<Spanned<String>>,
-    pub(super) at: Option<Spanned<RawSize>>,
-    pub(super) len: Option<Spanned<RawSize>>,
+    pub(super) at: Option<Spanned<Bytes>>,
+    pub(super) len: Option<Spanned<Bytes>>,
     pub(super) byte: Option<Spanned<i64>>,
     pub(super) nowait: bool,
-    pub(super) direct: Option<Spanned<bool>>,
+    pub(super) direct: bool,
     pub(super) source: Option<Spanned<String>>,
-    pub(super) source_at: Option<Spanned<RawSize>>,
+    pub(super) source_at: Option<Spanned<Bytes>>,
     pub(super) pages: Option<Spanned<i64>>,
     pub(super) repeat: Option<Spanned<i64>>,
     pub(super) seed: Option<Spanned<i64>>,
     pub(super) then: Option<Spanned<String>>,
-    pub(super) size: Option<Spanned<RawSize>>,
+    pub(super) size: Option<Spanned<Bytes>>,
     pub(super) mode: Option<Spanned<String>>,
     pub(super) dontcache: bool,
     pub(super) advice: Option<Spanned<String>>,
@@ -198,41 +209,26 @@ pub(super) struct RawFault {
     pub(super) op: Option<Spanned<i64>>,
     pub(super) until_op: Option<Spanned<i64>>,
     pub(super) nth: Option<Spanned<i64>>,
-    pub(super) times: Option<Spanned<RawSize>>,
+    pub(super) times: Option<Spanned<Option<u32>>>,
     pub(super) file: Option<Spanned<String>>,
-    pub(super) file_off: Option<Spanned<RawSize>>,
+    pub(super) file_off: Option<Spanned<Bytes>>,
     pub(super) sector: Option<Spanned<i64>>,
     pub(super) sectors: Option<Spanned<i64>>,
-    pub(super) copied: Option<Spanned<RawSize>>,
+    pub(super) copied: Option<Spanned<Bytes>>,
     pub(super) err: Option<Spanned<String>>,
     pub(super) returns: Option<Spanned<String>>,
-    pub(super) reaches: Option<Spanned<RawSize>>,
+    pub(super) reaches: Option<Spanned<Bytes>>,
     pub(super) waits: Option<Spanned<i64>>,
-}
-
-impl RawFault {
-    /// The fields that are given of those that only some faults have.
-    pub(super) fn given(&self) -> Vec<(&'static str, Span)> {
-        fn of<T>(name: &'static str, field: Option<&Spanned<T>>) -> Option<(&'static str, Span)> {
-            field.map(|field| (name, field.span()))
-        }
-        let all = [
-            of("file", self.file.as_ref()),
-            of("file_off", self.file_off.as_ref()),
-            of("sector", self.sector.as_ref()),
-            of("sectors", self.sectors.as_ref()),
-            of("copied", self.copied.as_ref()),
-            of("err", self.err.as_ref()),
-            of("returns", self.returns.as_ref()),
-            of("reaches", self.reaches.as_ref()),
-            of("waits", self.waits.as_ref()),
-        ];
-        all.into_iter().flatten().collect()
-    }
 }
 
 /// The tables of a file.
 pub(super) fn read(root: &Spanned<DeTable<'_>>) -> Result<Raw, Problem> {
+    if root.get_ref().is_empty() {
+        let message = "the file says nothing: a scenario has `version = 0`, a `title` and a table \
+                       [world] with `page_size`, `block_size` and `max_folio_order`, and as a \
+                       rule a [[file]] and some [[op]]";
+        return Err((0..0, message.to_owned()));
+    }
     let fields = Fields::new(root.span(), root.get_ref(), &names(keys::ROOT))?;
     let (world_span, world) = fields.table("world")?.ok_or_else(|| fields.missing("world"))?;
     let device = fields.table("device")?;
@@ -244,8 +240,8 @@ pub(super) fn read(root: &Spanned<DeTable<'_>>) -> Result<Raw, Problem> {
     let array = fields.table("array")?;
     Ok(Raw {
         version: fields.need("version", integer)?,
-        title: fields.need("title", string)?.into_inner(),
-        profile: fields.may("profile", string)?,
+        title: fields.need("title", label)?.into_inner(),
+        profile: fields.may("profile", label)?,
         switches: fields.switches()?,
         world: Spanned::new(world_span.clone(), world_of(world_span, world)?),
         disk: fields.list("disk", disk_of)?,
@@ -302,7 +298,7 @@ fn zoned(table: &DeTable<'_>) -> bool {
 
 fn disk_of(span: Span, table: &DeTable<'_>) -> Result<RawDisk, Problem> {
     let known: Vec<&str> = table.keys().map(|key| key.get_ref().as_ref()).collect();
-    let name = Fields::new(span.clone(), table, &known)?.need("name", string)?;
+    let name = Fields::new(span.clone(), table, &known)?.need("name", label)?;
     Ok(RawDisk {
         name,
         device: timing_of(span, table, &[Key { name: "name", kind: keys::Kind::Text }])?,
@@ -353,14 +349,15 @@ fn queue_of(span: Span, table: &DeTable<'_>) -> Result<RawQueue, Problem> {
 
 fn array_of(span: Span, table: &DeTable<'_>) -> Result<RawArray, Problem> {
     let fields = Fields::new(span, table, &names(keys::ARRAY))?;
+    keys::check_words("array", table)?;
     Ok(RawArray {
-        level: fields.need("level", string)?,
+        level: fields.need("level", label)?,
         members: fields.need("members", integer)?,
         chunk: fields.may("chunk", size)?,
-        layout: fields.may("layout", string)?,
+        layout: fields.may("layout", label)?,
         rows: fields.may("stripe_cache_size", integer)?,
         rmw_level: fields.may("rmw_level", integer)?,
-        consistency: fields.may("consistency", string)?,
+        consistency: fields.may("consistency", label)?,
         failed: fields.may("failed", integers)?,
     })
 }
@@ -372,14 +369,14 @@ fn partition_of(span: Span, table: &DeTable<'_>) -> Result<RawPartition, Problem
 
 fn run_of(span: Span, table: &DeTable<'_>) -> Result<RawRun, Problem> {
     let fields = Fields::new(span, table, &names(keys::RUN))?;
-    Ok(RawRun { seed: fields.may("seed", integer)? })
+    Ok(RawRun { seed: fields.need("seed", integer)? })
 }
 
 fn step_of(span: Span, table: &DeTable<'_>) -> Result<RawStep, Problem> {
     let fields = Fields::new(span, table, &names(keys::SCHEDULE))?;
     Ok(RawStep {
-        task: fields.need("task", string)?,
-        until: fields.need("until", string)?,
+        task: fields.need("task", label)?,
+        until: fields.need("until", label)?,
         at: fields.may("at", size)?,
         n: fields.may("n", integer)?,
     })
@@ -412,8 +409,8 @@ fn variant_of(span: Span, table: &DeTable<'_>) -> Result<RawVariant, Problem> {
         own = own.or(place);
     }
     Ok(RawVariant {
-        name: fields.need("name", string)?,
-        profile: fields.may("profile", string)?,
+        name: fields.need("name", label)?,
+        profile: fields.may("profile", label)?,
         switches: fields.switches()?,
         own,
     })
@@ -421,19 +418,20 @@ fn variant_of(span: Span, table: &DeTable<'_>) -> Result<RawVariant, Problem> {
 
 fn file_of(span: Span, table: &DeTable<'_>) -> Result<RawFile, Problem> {
     let fields = Fields::new(span, table, &names(keys::FILE))?;
+    keys::check_file(table)?;
     Ok(RawFile {
-        name: fields.need("name", string)?,
+        name: fields.need("name", label)?,
         size: fields.may("size", size)?,
         device: fields.may("device", boolean)?.is_some_and(Spanned::into_inner),
         memory: fields.may("memory", boolean)?.is_some_and(Spanned::into_inner),
         fill: fields.may("fill", integer)?,
-        fs: fields.may("fs", string)?,
-        path: fields.may("path", string)?,
+        fs: fields.may("fs", label)?,
+        path: fields.may("path", label)?,
         sector: fields.may("sector", integer)?,
         extent: fields.list("extent", extent_of)?,
-        shares: fields.may("shares", string)?,
-        prealloc: fields.may("prealloc", size)?,
-        disk: fields.may("disk", string)?,
+        shares: fields.may("shares", label)?,
+        prealloc: fields.may("prealloc", prealloc)?,
+        disk: fields.may("disk", label)?,
         zone: fields.may("zone", integer)?,
     })
 }
@@ -443,32 +441,33 @@ fn extent_of(span: Span, table: &DeTable<'_>) -> Result<RawExtent, Problem> {
     Ok(RawExtent {
         at: fields.need("at", size)?,
         len: fields.need("len", size)?,
-        kind: fields.need("type", string)?,
+        kind: fields.need("type", label)?,
         sector: fields.need("sector", integer)?,
     })
 }
 
 fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
     let fields = Fields::new(span, table, &names(keys::OP))?;
+    keys::check_words("op", table)?;
     Ok(RawOp {
-        what: fields.need("do", string)?,
-        task: fields.may("task", string)?,
-        file: fields.may("file", string)?,
+        what: fields.need("do", label)?,
+        task: fields.may("task", label)?,
+        file: fields.may("file", label)?,
         at: fields.may("at", size)?,
         len: fields.may("len", size)?,
         byte: fields.may("byte", integer)?,
         nowait: fields.may("nowait", boolean)?.is_some_and(Spanned::into_inner),
-        direct: fields.may("direct", boolean)?,
-        source: fields.may("source", string)?,
+        direct: fields.may("direct", boolean)?.is_some_and(Spanned::into_inner),
+        source: fields.may("source", label)?,
         source_at: fields.may("source_at", size)?,
         pages: fields.may("pages", integer)?,
         repeat: fields.may("repeat", integer)?,
         seed: fields.may("seed", integer)?,
-        then: fields.may("then", string)?,
+        then: fields.may("then", label)?,
         size: fields.may("size", size)?,
-        mode: fields.may("mode", string)?,
+        mode: fields.may("mode", label)?,
         dontcache: fields.may("dontcache", boolean)?.is_some_and(Spanned::into_inner),
-        advice: fields.may("advice", string)?,
+        advice: fields.may("advice", label)?,
         ms: fields.may("ms", integer)?,
         member: fields.may("member", integer)?,
         members: fields.may("members", integers)?,
@@ -478,19 +477,20 @@ fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
 
 fn fault_of(span: Span, table: &DeTable<'_>) -> Result<RawFault, Problem> {
     let fields = Fields::new(span, table, &names(keys::FAULT))?;
+    keys::check_words("fault", table)?;
     Ok(RawFault {
-        at: fields.need("at", string)?,
+        at: fields.need("at", label)?,
         op: fields.may("op", integer)?,
         until_op: fields.may("until_op", integer)?,
         nth: fields.may("nth", integer)?,
-        times: fields.may("times", size)?,
-        file: fields.may("file", string)?,
+        times: fields.may("times", times)?,
+        file: fields.may("file", label)?,
         file_off: fields.may("file_off", size)?,
         sector: fields.may("sector", integer)?,
         sectors: fields.may("sectors", integer)?,
         copied: fields.may("copied", size)?,
-        err: fields.may("err", string)?,
-        returns: fields.may("returns", string)?,
+        err: fields.may("err", label)?,
+        returns: fields.may("returns", label)?,
         reaches: fields.may("reaches", size)?,
         waits: fields.may("waits", integer)?,
     })

@@ -8,7 +8,7 @@ use crate::device::array::Array;
 use crate::device::sim::{Sim, peek_bytes};
 use crate::device::store::Store;
 use crate::device::zoned::Zoned;
-use crate::engine::{Engine, Stuck, drive};
+use crate::engine::{BackgroundTask, Engine, Stuck, beside, drive};
 use crate::frames::{BadFrom, HeapFrames, UserDest, UserSource};
 use crate::fs::blockdev::BlockDev;
 use crate::fs::extents::Extents;
@@ -202,8 +202,34 @@ impl<S: Sink> Simulation<S> {
         faults: &[FaultKind],
     ) -> Result<OpResult, Stuck> {
         let Self { engine, sim } = self;
+        let (engine, background) = (&*engine, &mut [][..]);
+        Runner { engine, sim, background }.perform(op, dest, source, faults)
+    }
+}
+
+/// What an operation needs to run: the engine, the device, and the tasks of the background that go
+/// on meanwhile.
+pub struct Runner<'r, 'a, E: Env> {
+    /// The engine.
+    pub engine: &'r Engine<E>,
+    /// The device.
+    pub sim: &'r mut Sim,
+    /// The flushers, if dirty pages are limited.
+    pub background: &'r mut [BackgroundTask<'a>],
+}
+
+impl<E: Env> Runner<'_, '_, E> {
+    /// As [`Simulation::perform`].
+    pub fn perform(
+        &mut self,
+        op: &ScenarioOp,
+        dest: &mut dyn UserDest,
+        source: &mut dyn UserSource,
+        faults: &[FaultKind],
+    ) -> Result<OpResult, Stuck> {
+        let Self { engine, sim, background } = self;
         if faults.is_empty() {
-            return drive(engine, sim, act(engine, op, dest, source));
+            return drive(*engine, *sim, beside(act(engine, op, dest, source), background));
         }
         let mut of_engine = Vec::new();
         let mut user = Vec::new();
@@ -216,7 +242,8 @@ impl<S: Sink> Simulation<S> {
         }
         drop(engine.replace_faults(of_engine));
         let mut source = BadFrom { good: Borrowed(source), faults: user };
-        let result = drive(engine, sim, act(engine, op, dest, &mut source));
+        let performed = beside(act(engine, op, dest, &mut source), background);
+        let result = drive(*engine, *sim, performed);
         drop(engine.replace_faults(Vec::new()));
         drop(sim.replace_faults(Vec::new()));
         result

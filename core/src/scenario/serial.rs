@@ -1,16 +1,17 @@
 //! What the operations of a scenario may leave behind, whatever goes first: a plain array of bytes
 //! for each file, and every order of whole operations that keeps the order of each task.
 
-use super::{Action, FileSystem, Scenario, ScenarioOp};
+use super::{Action, FileSystem, Scenario, ScenarioOp, StartFile};
 use crate::engine::{ReadFlags, WriteFlags};
 use crate::geometry::Geometry;
-use crate::iomap::MapType;
 use crate::ops::fallocate::FallocMode;
 use crate::units::{FileRange, Pos};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most orders that are gone through.
 const MAX_ORDERS: usize = 20_000;
+/// Most bytes of files that are copied on the way.
+const MAX_COPIED: u64 = 16 << 30;
 
 /// Contents of every file.
 pub(super) type Files = Vec<Vec<u8>>;
@@ -27,6 +28,10 @@ pub(super) struct Allowed {
     ever: Vec<Vec<ByteSet>>,
     /// The order of whole operations is what counts; else bytes one by one.
     whole: bool,
+    /// Where each file may have a hole after a power cut, though bytes were put there: from its
+    /// size at the start up to the last place from which on a part of it is made durable, and with that
+    /// a size.
+    holes: Vec<core::ops::Range<usize>>,
     /// What a power cut leaves is checked, too.
     pub(super) durable: bool,
     /// The power goes in the end: what is left is less than any order gives.
@@ -40,26 +45,8 @@ struct Walk<'a> {
     orders: usize,
 }
 
-/// The files at the start.
-fn start(scenario: &Scenario) -> Files {
-    let each = scenario.files.iter().map(|file| {
-        let mut bytes = vec![0; file.size.get() as usize];
-        let Some(extents) = &file.extents else {
-            bytes.fill(file.fill);
-            return bytes;
-        };
-        for extent in extents.iter().filter(|extent| extent.state == MapType::Mapped) {
-            let end = (extent.range.end().get() as usize).min(bytes.len());
-            let start = (extent.range.start().get() as usize).min(end);
-            bytes[start..end].fill(file.fill);
-        }
-        bytes
-    });
-    each.collect()
-}
-
 /// Everything that is allowed; none: what the operations do depends on more than their order, or
-/// there are too many orders.
+/// there are too many orders, or an array has lost the bytes.
 pub(super) fn allowed(scenario: &Scenario) -> Option<Allowed> {
     let (early, at_once, late) = scenario.parts();
     // After a power cut nobody can say what operations do.
@@ -79,19 +66,23 @@ pub(super) fn allowed(scenario: &Scenario) -> Option<Allowed> {
         file.fs == FileSystem::Extents && file.extents.is_some() && understood
     };
     let fails = !scenario.faults.is_empty() || scenario.free_blocks.is_some();
-    if fails || !scenario.ops.iter().enumerate().all(plain) {
+    if fails || !scenario.keeps_bytes() || !scenario.ops.iter().enumerate().all(plain) {
+        return None;
+    }
+    if !few_orders(scenario, &at_once) {
         return None;
     }
     let stores = scenario.ops.iter().any(|op| matches!(op.action, Action::MmapStore { .. }));
     let moves = |op: &ScenarioOp| {
         matches!(op.action, Action::Fallocate(FallocMode::Collapse | FallocMode::Insert, _))
     };
-    let files = start(scenario);
+    let files: Files = scenario.files.iter().map(StartFile::bytes).collect();
     let allowed = Allowed {
         finals: BTreeSet::new(),
         reads: BTreeMap::new(),
         ever: vec![Vec::new(); files.len()],
         whole: !stores,
+        holes: (0..).zip(&files).map(|(at, bytes)| holes(scenario, at, bytes.len())).collect(),
         durable: !scenario.ops.iter().any(moves),
         cut: cut.is_some(),
     };
@@ -106,6 +97,45 @@ pub(super) fn allowed(scenario: &Scenario) -> Option<Allowed> {
         queues[scenario.ops[nth].task as usize].push(nth);
     }
     walk.orders(&mut queues, &files, &late).then_some(walk.allowed)
+}
+
+/// Where a file of `size` bytes at the start may have a hole after a power cut, though bytes were
+/// put there: what lies before a part that is made durable may be dirty still.
+fn holes(scenario: &Scenario, file: u32, size: usize) -> core::ops::Range<usize> {
+    let mine = scenario.ops.iter().filter(|op| op.file.get() == file);
+    let starts = mine.filter_map(|op| synced_part(&op.action));
+    size..starts.max().map_or(size, |start| size.max(start.get() as usize))
+}
+
+/// Where the part begins that an operation makes durable.
+#[allow(clippy::wildcard_enum_match_arm, reason = "only these do")]
+fn synced_part(action: &Action) -> Option<Pos> {
+    let (range, part) = match action {
+        Action::SyncRange(range, _) | Action::Msync(range) => (range, true),
+        Action::Pwrite { range, flags, .. } => (range, flags.dsync || flags.direct),
+        Action::Pread { range, flags } => (range, flags.direct),
+        _ => return None,
+    };
+    part.then(|| range.start())
+}
+
+/// Whether all orders can be gone through: how many there are, and how many bytes are copied on
+/// the way.
+fn few_orders(scenario: &Scenario, at_once: &[usize]) -> bool {
+    let mut orders: u64 = 1;
+    let mut of_task = vec![0; scenario.tasks.len()];
+    for (done, nth) in (1..).zip(at_once) {
+        // The multinomial coefficient, one factor at a time: each quotient is whole.
+        let mine: &mut u64 = &mut of_task[scenario.ops[*nth].task as usize];
+        *mine += 1;
+        orders = orders.saturating_mul(done) / *mine;
+        if orders > MAX_ORDERS as u64 {
+            return false;
+        }
+    }
+    let held: u64 = scenario.grown().iter().map(|size| size.get()).sum();
+    let ops = scenario.ops.len() as u64;
+    held.saturating_mul(ops).saturating_mul(orders) <= MAX_COPIED
 }
 
 impl Walk<'_> {
@@ -135,6 +165,11 @@ impl Walk<'_> {
     }
     fn apply(&mut self, nth: usize, files: &mut Files) {
         let ScenarioOp { file, action, .. } = self.scenario.ops[nth];
+        let changes = matches!(action, Action::Truncate(_) | Action::Fallocate(..));
+        if changes && self.scenario.files[file.get() as usize].driver.is_some() {
+            // Files that keep their blocks in buffers refuse it.
+            return;
+        }
         let bytes = &mut files[file.get() as usize];
         let before = bytes.clone();
         if let Some(read) = act(self.scenario.geometry, action, bytes) {
@@ -263,6 +298,9 @@ impl Allowed {
     pub(super) fn wrong_cut(&self, file: usize, found: &[u8]) -> Option<String> {
         let ever = &self.ever[file];
         let known = |at: usize, byte: u8| {
+            if byte == 0 && self.holes[file].contains(&at) {
+                return true;
+            }
             let set = ever.get(at);
             set.is_some_and(|set| set[usize::from(byte >> 6)] & 1 << (byte & 63) != 0)
         };

@@ -2,7 +2,7 @@
 //! mapping, syncs of a range, changes of size and extents, seeks.
 
 use super::fields::{Problem, number};
-use super::file::size;
+use super::file::{given, missing, needed, within};
 use super::raw::RawOp;
 use super::{Action, MAX_FILE};
 use crate::device::array::ArrayAct;
@@ -38,22 +38,14 @@ pub(super) const ADVICE: [(&str, Advice); 5] = [
 /// The action of an entry; none: it is no such operation.
 pub(super) fn action(entry: &Spanned<RawOp>, byte: u8) -> Result<Option<Action>, Problem> {
     let raw = entry.get_ref();
-    let at = || raw.at.as_ref().map_or(Ok(Bytes::ZERO), size);
+    let at = Pos::ZERO + given(raw.at.as_ref());
     let from = |len: Option<Bytes>| -> Result<FileRange, Problem> {
-        let start = Pos::ZERO + at()?;
-        let end = len.map_or(start.max(Pos::ZERO + MAX_FILE), |len| start + len);
-        if end > Pos::ZERO + MAX_FILE {
-            let message = format!("it ends beyond {MAX_FILE}, the most a file may have");
-            return Err((entry.span(), message));
-        }
-        Ok(FileRange::between(start, end))
+        let end = len.map_or(at.max(Pos::ZERO + MAX_FILE), |len| at + len);
+        within(entry.span(), end)?;
+        Ok(FileRange::between(at, end))
     };
-    let len = || raw.len.as_ref().map(size).transpose();
-    let range = || {
-        let missing = || (entry.span(), "`len` is missing".to_owned());
-        from(Some(len()?.ok_or_else(missing)?))
-    };
-    let rest = || from(len()?);
+    let range = || from(Some(needed(entry, "len", raw.len.as_ref())?));
+    let rest = || from(raw.len.as_ref().map(|len| *len.get_ref()));
     Ok(Some(match raw.what.get_ref().as_str() {
         "mmap_load" => Action::MmapLoad(range()?),
         "mmap_store" => Action::MmapStore { range: range()?, byte },
@@ -65,22 +57,16 @@ pub(super) fn action(entry: &Spanned<RawOp>, byte: u8) -> Result<Option<Action>,
         "sync_range_write" => {
             Action::SyncRange(rest()?, RangeSync { write: true, ..RangeSync::default() })
         }
-        "truncate" => {
-            let missing = || (entry.span(), "`size` is missing".to_owned());
-            Action::Truncate(Pos::ZERO + size(raw.size.as_ref().ok_or_else(missing)?)?)
-        }
+        "truncate" => Action::Truncate(Pos::ZERO + needed(entry, "size", raw.size.as_ref())?),
         "fallocate" => Action::Fallocate(mode(raw)?, range()?),
         "fadvise" => Action::Fadvise(rest()?, advice(entry)?),
-        what @ ("seek_data" | "seek_hole") => {
-            Action::Seek { pos: Pos::ZERO + at()?, data: what == "seek_data" }
-        }
+        what @ ("seek_data" | "seek_hole") => Action::Seek { pos: at, data: what == "seek_data" },
         "power_cut" => Action::PowerCut(kept(raw)?),
         "check_array" => Action::Array(ArrayAct::Check),
         "repair_array" => Action::Array(ArrayAct::Repair),
         "rebuild_array" => Action::Array(ArrayAct::Rebuild(rows(raw)?)),
         what @ ("fail_member" | "replace_member") => {
-            let missing = || (entry.span(), "`member` is missing".to_owned());
-            let member = raw.member.as_ref().ok_or_else(missing)?;
+            let member = raw.member.as_ref().ok_or_else(|| missing(entry, "member"))?;
             let member = MemberId::new(number("member", member, 0, 63)? as u32);
             Action::Array(match what {
                 "fail_member" => ArrayAct::Fail(member),
@@ -104,7 +90,7 @@ fn kept(raw: &RawOp) -> Result<Kept, Problem> {
             let message = "`members` says all of it: leave out `mode` and `seed`";
             return Err((members.span(), message.to_owned()));
         }
-        return Ok(Kept::Members(super::array::some(members, 64)?));
+        return Ok(Kept::Members(super::array::some("members", members, 64)?));
     }
     let named = raw.mode.as_ref().map(|mode| (mode.get_ref().as_str(), mode.span()));
     if let (Some(seed), None | Some(("none" | "all", _))) = (seed, &named) {
@@ -135,8 +121,7 @@ fn mode(raw: &RawOp) -> Result<FallocMode, Problem> {
 }
 
 fn advice(entry: &Spanned<RawOp>) -> Result<Advice, Problem> {
-    let missing = || (entry.span(), "`advice` is missing".to_owned());
-    let named = entry.get_ref().advice.as_ref().ok_or_else(missing)?;
+    let named = entry.get_ref().advice.as_ref().ok_or_else(|| missing(entry, "advice"))?;
     let found = ADVICE.iter().find(|(name, _)| name == named.get_ref());
     found.map(|(_, advice)| *advice).ok_or_else(|| {
         let known: Vec<&str> = ADVICE.iter().map(|(name, _)| *name).collect();

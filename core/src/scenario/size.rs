@@ -25,6 +25,16 @@ pub fn parse_size(text: &str) -> Result<Bytes, String> {
     bytes.map(Bytes::new).ok_or_else(|| format!("`{text}` is larger than any file can be"))
 }
 
+/// A size and the most that it may be, in words that differ.
+pub(crate) fn beside(size: Bytes, most: Bytes) -> [String; 2] {
+    let words = [size, most].map(|size| size.to_string());
+    if words[0] == words[1] {
+        [size, most].map(|size| format!("{} bytes", size.get()))
+    } else {
+        words
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

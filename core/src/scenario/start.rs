@@ -1,9 +1,9 @@
 //! The files of a scenario at its start: what they hold, and where it lies on the device.
 
-use super::fields::{Problem, RawSize, Span, number};
-use super::file::size;
+use super::fields::{Problem, Span, number, size};
+use super::file::{given, within};
 use super::raw::{Raw, RawExtent, RawFile};
-use super::{FileSystem, MAX_FILE, MAX_FILES, StartExtent, StartFile, zoned};
+use super::{FileSystem, MAX_FILES, StartExtent, StartFile, zoned};
 use crate::buffer::Driver;
 use crate::fs::extent_map::Extent;
 use crate::fs::indirect::Indirect;
@@ -13,6 +13,7 @@ use crate::iomap::MapType;
 use crate::ordered::OrderedMap;
 use crate::units::{BdiId, BlockNo, Bytes, DevAddr, FileRange, Offset, Pos, Sector};
 use toml::Spanned;
+use toml::de::DeValue;
 
 /// First sector of a file that says nothing about its place.
 const FIRST_SECTOR: u64 = 98_304;
@@ -22,7 +23,7 @@ pub(super) fn build_files(geometry: Geometry, raw: &Raw) -> Result<Vec<StartFile
     let mut files: Vec<StartFile> = Vec::new();
     let mut next = Sector::new(FIRST_SECTOR).addr();
     for file in raw.file.iter().map(Spanned::get_ref).filter(|file| file.device) {
-        let len = file.size.as_ref().map_or(Ok(Bytes::ZERO), size)?;
+        let len = given(file.size.as_ref());
         next = next.max(DevAddr::ZERO + len);
     }
     let mut device = Taken::default();
@@ -30,40 +31,36 @@ pub(super) fn build_files(geometry: Geometry, raw: &Raw) -> Result<Vec<StartFile
         let file = entry.get_ref();
         let name = file.name.get_ref();
         if files.len() == MAX_FILES {
-            return Err((entry.span(), format!("more than {MAX_FILES} files")));
+            let message =
+                format!("a scenario has at most {MAX_FILES} [[file]]: leave this one out");
+            return Err((entry.span(), message));
         }
         if files.iter().any(|other| other.name == *name) {
-            return Err((file.name.span(), format!("two files are called `{name}`")));
+            let message = format!("two files are called `{name}`: give one another name");
+            return Err((file.name.span(), message));
         }
-        let len = file.size.as_ref().map_or(Ok(Bytes::ZERO), size)?;
+        let len = given(file.size.as_ref());
         let fill = file.fill.as_ref().map_or(Ok(0), |fill| number("fill", fill, 0, 255))? as u8;
-        let size = Pos::ZERO + len;
+        let mut size = Pos::ZERO + len;
         let zonefs = file.fs.as_ref().is_some_and(|fs| fs.get_ref() == "zonefs");
-        let mut size = size;
         let mut fs = if zonefs { FileSystem::Extents } else { build_fs(file)? };
         if let Some(sector) = &file.sector {
             next = Sector::new(number("sector", sector, 0, 1 << 40)?).addr();
         }
         let extents = if zonefs {
-            let (zone, extents, start, len) = zoned::file(geometry, raw, file, len)?;
-            device.take(start.get(), len, entry.span(), SECTORS)?;
+            let (zone, extents, (start, whole), len) = zoned::file(geometry, raw, &files, file)?;
+            device.take(start.get(), whole, entry.span(), SECTORS)?;
             (fs, size) = (zone, Pos::ZERO + len);
             Some(extents)
         } else if fs == FileSystem::Memory {
-            if file.device || !file.extent.is_empty() || file.fill.is_some() {
-                let message = "a file in memory has no device, no extents and no fill".to_owned();
-                return Err((entry.span(), message));
-            }
             Some(Vec::new())
         } else if file.device {
-            if let Some(extent) = file.extent.first() {
-                return Err((extent.span(), "a file that is a device has no extents".to_owned()));
-            }
             let block = geometry.block_size().get();
             if !len.get().is_multiple_of(block) {
                 let place = file.size.as_ref().map_or_else(|| entry.span(), Spanned::span);
                 let message = format!(
-                    "a device of {} bytes is not a multiple of the block size {block}",
+                    "size is {} bytes: expected a multiple of the block size {block}, as the file \
+                     is a device",
                     len.get()
                 );
                 return Err((place, message));
@@ -73,7 +70,11 @@ pub(super) fn build_files(geometry: Geometry, raw: &Raw) -> Result<Vec<StartFile
         } else if fs == FileSystem::Ext2 {
             let too_large = |_| {
                 let block = geometry.block_size();
-                let message = format!("{len} are more than ext2 reaches with blocks of {block}");
+                let message = format!(
+                    "size is {} bytes, more than ext2 reaches with blocks of {block}: make it \
+                     smaller, or the blocks larger",
+                    len.get()
+                );
                 (file.size.as_ref().map_or_else(|| entry.span(), Spanned::span), message)
             };
             let (ext2, end) = Indirect::written(geometry, len, next).map_err(too_large)?;
@@ -100,7 +101,7 @@ pub(super) fn build_files(geometry: Geometry, raw: &Raw) -> Result<Vec<StartFile
             }
             Some(all)
         };
-        let prealloc = build_prealloc(file)?;
+        let prealloc = file.prealloc.as_ref().map_or(Prealloc::Off, |one| *one.get_ref());
         let driver = build_path(file, fs)?;
         let mut start = StartFile {
             name: name.clone(),
@@ -114,7 +115,7 @@ pub(super) fn build_files(geometry: Geometry, raw: &Raw) -> Result<Vec<StartFile
             on: disk_of(raw, file)?,
         };
         if let Some(of) = &file.shares {
-            share(&mut files, file, of, &mut start)?;
+            share(&mut files, of, &mut start)?;
         }
         files.push(start);
     }
@@ -130,31 +131,17 @@ fn disk_of(raw: &Raw, file: &RawFile) -> Result<BdiId, Problem> {
     Ok(BdiId::new(at? as u32 + 1))
 }
 
-/// What keeps the records of a file; refuses what it cannot have.
+/// What keeps the records of a file that is no zone.
 fn build_fs(file: &RawFile) -> Result<FileSystem, Problem> {
-    if let Some(sector) = file.sector.as_ref().filter(|_| file.device || !file.extent.is_empty()) {
-        let message = "`sector` is for a file that is laid out in one go: give each extent its own";
-        return Err((sector.span(), message.to_owned()));
+    if let Some(zone) = &file.zone {
+        let message = "`zone` is for a file with fs = \"zonefs\": say it, or leave out `zone`";
+        return Err((zone.span(), message.to_owned()));
     }
     let Some(fs) = &file.fs else {
         return Ok(if file.memory { FileSystem::Memory } else { FileSystem::Extents });
     };
-    if file.device || file.memory {
-        let message = "a device, or a file in memory, has no file system: leave out `fs`";
-        return Err((fs.span(), message.to_owned()));
-    }
     match fs.get_ref().as_str() {
         "extents" => Ok(FileSystem::Extents),
-        "ext2" if file.shares.is_some() || file.prealloc.is_some() => {
-            let message = "a file of ext2 shares nothing and reserves nothing: leave out `shares` \
-                           and `prealloc`";
-            Err((fs.span(), message.to_owned()))
-        }
-        "ext2" if !file.extent.is_empty() => {
-            let message = "a file of ext2 is laid out as it would be written: leave out `extent`, \
-                           and say with `sector` where it begins";
-            Err((file.extent[0].span(), message.to_owned()))
-        }
         "ext2" => Ok(FileSystem::Ext2),
         other => {
             let message = format!("no file system `{other}`: expected extents, ext2 or zonefs");
@@ -168,7 +155,6 @@ fn build_path(file: &RawFile, fs: FileSystem) -> Result<Option<Driver>, Problem>
     let Some(path) = &file.path else { return Ok(None) };
     let driver = match (path.get_ref().as_str(), fs) {
         ("iomap", _) => return Ok(None),
-        (_, FileSystem::Memory) => Err("a file in memory has no blocks: leave out `path`"),
         ("buffer_head", _) if file.device => Ok(Driver::BlockDevice),
         ("buffer_head", FileSystem::Ext2) => Ok(Driver::Ext2),
         ("buffer_head", FileSystem::Extents) => {
@@ -176,9 +162,6 @@ fn build_path(file: &RawFile, fs: FileSystem) -> Result<Option<Driver>, Problem>
         }
         ("buffer_head_ext4", _) if file.device => {
             Err("a device is not a file of ext4: say `buffer_head`")
-        }
-        ("buffer_head_ext4", _) if file.shares.is_some() || file.prealloc.is_some() => {
-            Err("ext4 shares nothing: leave out `shares` and `prealloc`")
         }
         ("buffer_head_ext4", _) => Ok(Driver::Ext4),
         (other, _) => {
@@ -198,50 +181,44 @@ pub(crate) fn start_extent(geometry: Geometry, at: BlockNo, extent: &Extent) -> 
 /// A file starts as a copy of another that has the same blocks.
 fn share(
     files: &mut [StartFile],
-    file: &RawFile,
     of: &Spanned<String>,
     start: &mut StartFile,
 ) -> Result<(), Problem> {
-    if file.device
-        || file.memory
-        || file.size.is_some()
-        || file.fill.is_some()
-        || !file.extent.is_empty()
-    {
-        let message = "a file that shares has the size, the bytes and the extents of the other: \
-                       leave out `size`, `fill`, `extent`, `device` and `memory`";
-        return Err((of.span(), message.to_owned()));
-    }
     let other = files.iter_mut().find(|other| other.name == *of.get_ref());
     let lists = |other: &&mut StartFile| other.extents.is_some() && other.fs == FileSystem::Extents;
     let Some(other) = other.filter(lists) else {
-        let message = format!("no file `{}` with extents stands above", of.get_ref());
+        let name = of.get_ref();
+        let message = format!("no file `{name}` with extents stands above: name one that does");
         return Err((of.span(), message));
     };
+    let why = if other.driver.is_some() {
+        "is one of the ext4 driver, which shares nothing"
+    } else if other.on != start.on {
+        "is on another disk, and blocks are shared on one only"
+    } else {
+        ""
+    };
+    if !why.is_empty() {
+        let message = format!("file `{}` {why}: share those of another file", of.get_ref());
+        return Err((of.span(), message));
+    }
     other.shared = true;
     let StartFile { size, extents, fill, .. } = other.clone();
     *start = StartFile { size, extents, fill, shared: true, ..start.clone() };
     Ok(())
 }
 
-fn build_prealloc(file: &RawFile) -> Result<Prealloc, Problem> {
-    let Some(raw) = &file.prealloc else { return Ok(Prealloc::Off) };
-    if file.device || file.memory {
-        let message = "a device, or a file in memory, reserves nothing: leave out `prealloc`";
-        return Err((raw.span(), message.to_owned()));
-    }
-    match raw.get_ref() {
-        RawSize::Text(word) if word == "dynamic" => Ok(Prealloc::Dynamic),
-        RawSize::Text(word) if word == "off" => Ok(Prealloc::Off),
-        RawSize::Text(_) | RawSize::Number(_) => {
-            let len = size(raw).map_err(|(place, message)| {
-                (place, format!("{message}; `dynamic` and `off` are known, too"))
-            })?;
-            if len > MAX_FILE || len.is_zero() {
-                let message = format!("`prealloc` is {}: expected 1 B to {MAX_FILE}", len.get());
-                return Err((raw.span(), message));
-            }
-            Ok(Prealloc::Fixed(len))
+/// How much a write at EOF reserves.
+pub(super) fn prealloc(value: &DeValue<'_>) -> Result<Prealloc, &'static str> {
+    match value.as_str() {
+        Some("dynamic") => Ok(Prealloc::Dynamic),
+        Some("off") => Ok(Prealloc::Off),
+        _ => {
+            let len = size(value).ok().filter(|len| !len.is_zero());
+            len.map(Prealloc::Fixed).ok_or(
+                "a size of 1 to 17179869184 bytes (16 GiB), such as \"64k\", or \"dynamic\" or \
+                 \"off\"",
+            )
         }
     }
 }
@@ -278,17 +255,21 @@ impl Taken {
 
 fn build_extent(geometry: Geometry, entry: &Spanned<RawExtent>) -> Result<StartExtent, Problem> {
     let raw = entry.get_ref();
-    let (at, len) = (size(&raw.at)?, size(&raw.len)?);
+    let (at, len) = (*raw.at.get_ref(), *raw.len.get_ref());
     let block = geometry.block_size().get();
-    for (value, place) in [(at, raw.at.span()), (len, raw.len.span())] {
-        if !value.get().is_multiple_of(block) {
-            let message = format!("{} is not a multiple of the block size {block}", value.get());
-            return Err((place, message));
-        }
+    let whole = |size: Bytes| size.get().is_multiple_of(block);
+    if !whole(at) {
+        let at = at.get();
+        let message = format!("at is {at} bytes: expected a multiple of the block size {block}");
+        return Err((raw.at.span(), message));
     }
-    if len.is_zero() {
-        return Err((raw.len.span(), "an extent has one block at least".to_owned()));
+    if len.is_zero() || !whole(len) {
+        let len = len.get();
+        let message =
+            format!("len is {len} bytes: expected one block of {block} bytes, or several");
+        return Err((raw.len.span(), message));
     }
+    within(entry.span(), Pos::ZERO + at + len)?;
     let state = match raw.kind.get_ref().as_str() {
         "mapped" => MapType::Mapped,
         "unwritten" => MapType::Unwritten,

@@ -1,7 +1,6 @@
 //! The tasks of a scenario file, and who of them goes when.
 
 use super::fields::{Problem, number};
-use super::file::size;
 use super::raw::{Raw, RawKswapd, RawOp, RawStep};
 use super::{MAIN, MAX_FILE, MAX_PRESSURE, MAX_STEPS, MAX_TASKS, Order, Pressure};
 use crate::tasks::{CLOCK, DEVICE, FLUSHER, KSWAPD, Point, Step, WORKER};
@@ -17,15 +16,16 @@ pub(super) fn build_tasks(ops: &[Spanned<RawOp>]) -> Result<Vec<String>, Problem
             let message = format!("no task can be called `{text}`: schedules mean something else");
             return Err((name.span(), message));
         }
-        if text.is_empty() || text.len() > 64 || text.chars().any(char::is_control) {
-            let message = "expected a name of 1 to 64 bytes without control characters";
-            return Err((name.span(), message.to_owned()));
+        if text.len() > 64 {
+            let message = format!("task has {} bytes: expected a name of 64 at most", text.len());
+            return Err((name.span(), message));
         }
         if tasks.contains(text) {
             continue;
         }
         if tasks.len() == MAX_TASKS {
-            return Err((name.span(), format!("more than {MAX_TASKS} tasks")));
+            let message = format!("task is the {MAX_TASKS}th besides main: expected fewer");
+            return Err((name.span(), message));
         }
         tasks.push(text.clone());
     }
@@ -40,7 +40,21 @@ pub(super) fn task_of(tasks: &[String], op: &RawOp) -> u32 {
 
 /// Who goes when.
 pub(super) fn build_order(tasks: &[String], raw: &Raw) -> Result<Order, Problem> {
-    let seed = raw.run.as_ref().and_then(|run| run.seed.as_ref());
+    let seed = raw.run.as_ref().map(|run| &run.seed);
+    let idle = [
+        ("seed", seed.map(Spanned::span)),
+        ("[kswapd]", raw.kswapd.as_ref().map(|kswapd| kswapd.pages.span())),
+        ("[[schedule]]", raw.schedule.first().map(Spanned::span)),
+    ];
+    if let [_] = tasks
+        && let Some((name, Some(place))) = idle.into_iter().find(|(_, place)| place.is_some())
+    {
+        let message = format!(
+            "{name} says who goes next, and no [[op]] has a `task` of its own: leave it out, or \
+             say `task` in some of them"
+        );
+        return Err((place, message));
+    }
     let seeded = seed.map(|seed| number("seed", seed, 0, i64::MAX as u64)).transpose()?;
     match (seeded, raw.schedule.first()) {
         (None, None) => Ok(Order::InTurn),
@@ -51,7 +65,9 @@ pub(super) fn build_order(tasks: &[String], raw: &Raw) -> Result<Order, Problem>
         }
         (None, Some(_)) => {
             if let Some(step) = raw.schedule.get(MAX_STEPS) {
-                return Err((step.span(), format!("more than {MAX_STEPS} steps")));
+                let message =
+                    format!("a schedule has at most {MAX_STEPS} steps: leave this one out");
+                return Err((step.span(), message));
             }
             let others = [
                 Some(DEVICE),
@@ -98,7 +114,7 @@ fn build_step(known: &[&str], entry: &Spanned<RawStep>) -> Result<Step, Problem>
             let message = format!("`{word}` is about no byte of a file: leave out `at`");
             return Err((at.span(), message));
         }
-        Some(at) => Some(Pos::ZERO + size(at)?),
+        Some(at) => Some(Pos::ZERO + *at.get_ref()),
         None => None,
     };
     let most = u64::from(u32::MAX);

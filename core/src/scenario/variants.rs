@@ -10,9 +10,11 @@
 
 use super::fields::{Problem, Span};
 use super::file::build;
+use super::keys;
 use super::raw::{self, Raw};
 use super::{Scenario, Variant};
 use crate::behaviour::{Behaviours, PROFILES, Profile};
+use crate::geometry::Geometry;
 use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -51,7 +53,7 @@ pub(super) fn build_variants(
 fn build_variant<'a>(
     name: &str,
     profile: Option<&Spanned<String>>,
-    switches: impl Iterator<Item = &'a (String, Spanned<String>)>,
+    switches: impl Iterator<Item = &'a (Spanned<String>, Spanned<String>)>,
 ) -> Result<Variant, Problem> {
     let chosen = match profile {
         Some(named) => Profile::named(named.get_ref()).ok_or_else(|| {
@@ -64,7 +66,9 @@ fn build_variant<'a>(
     };
     let mut behaviours: Behaviours = chosen.behaviours;
     for (switch, value) in switches {
-        behaviours.set(switch, value.get_ref()).map_err(|message| (value.span(), message))?;
+        let (name, known) = (switch.get_ref(), Behaviours::values(switch.get_ref()).is_some());
+        let place = if known { value.span() } else { switch.span() };
+        behaviours.set(name, value.get_ref()).map_err(|message| (place, message))?;
     }
     let (name, profile) = (name.to_owned(), chosen.name.to_owned());
     Ok(Variant { name, profile, behaviours, own: None })
@@ -80,7 +84,8 @@ fn own_scenario(
     let (own, _) = build(&raw::read(&merged)?, &merged)?;
     let mut base = root.clone();
     base.get_mut().remove("variant");
-    if build(&raw::read(&base)?, &base)?.0.geometry != own.geometry {
+    let sizes = |geometry: Geometry| (geometry.page_size(), geometry.block_size());
+    if sizes(build(&raw::read(&base)?, &base)?.0.geometry) != sizes(own.geometry) {
         let message = "pages and blocks have one size in all variants: leave them out here";
         return Err((place.clone(), message.to_owned()));
     }
@@ -103,6 +108,7 @@ fn merged<'a>(root: &Spanned<DeTable<'a>>, nth: usize) -> Spanned<DeTable<'a>> {
                     table.remove(key.get_ref().as_ref());
                     table.insert(key.clone(), value.clone());
                 }
+                drop_idle(name.get_ref(), table, more);
             }
             _ => {
                 tables.insert(name.clone(), own.clone());
@@ -110,6 +116,17 @@ fn merged<'a>(root: &Spanned<DeTable<'a>>, nth: usize) -> Spanned<DeTable<'a>> {
         }
     }
     whole
+}
+
+/// Takes keys out of the scenario's table that mean nothing beside a word of the setting's: another
+/// level of arrays has other keys, and a setting cannot unsay one.
+fn drop_idle(name: &str, table: &mut DeTable<'_>, own: &DeTable<'_>) {
+    let Some((_, always, Some(keys))) = keys::of_word(name, own) else { return };
+    let means = |key: &str| always.contains(&key) || keys.contains(&key) || own.get(key).is_some();
+    let names = table.keys().map(|key| key.get_ref().to_string());
+    for name in names.filter(|name| !means(name)).collect::<Vec<_>>() {
+        table.remove(name.as_str());
+    }
 }
 
 impl Scenario {
@@ -170,7 +187,11 @@ mod tests {
         let (line, message) = of("[variant.array]\nfoo = 1");
         assert_eq!((line, message.contains("unknown field `foo`")), (19, true), "{message}");
         let (line, message) = of("array = 3");
-        assert_eq!((line, message.contains("expected a table")), (18, true), "{message}");
+        assert_eq!(
+            (line, message.contains("array is 3: expected a table")),
+            (18, true),
+            "{message}"
+        );
         let (_, message) = of("[variant.world]\nblock_size = 512");
         assert!(message.contains("one size in all variants"), "{message}");
         let (_, message) = of("[variant.file]\nname = \"g\"");

@@ -316,7 +316,10 @@ fn put_fault(fault: &ScenarioFault, scenario: &Scenario, out: &mut String) -> fm
                 let first = start.sector_floor();
                 lines.push(format!("sector = {}\nsectors = {}", first.get(), sectors.get()));
             }
-            lines.push(format!("nth = {}\ntimes = {}", one.after + 1, times(one.times)));
+            lines.push(format!("nth = {}", one.after + 1));
+            if one.what != Misdeed::Dies {
+                lines.push(format!("times = {}", times(one.times)));
+            }
             match (one.op, one.what) {
                 (_, Misdeed::Dies) => "device_gone",
                 (_, Misdeed::Refuses(errno)) => {

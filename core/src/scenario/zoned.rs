@@ -1,9 +1,8 @@
 //! Zones of the device of a scenario, and files that are zones.
 
 use super::fields::{Problem, number};
-use super::file::size;
 use super::raw::{Raw, RawFile, RawZones};
-use super::{FileSystem, StartExtent};
+use super::{FileSystem, StartExtent, StartFile};
 use crate::device::zoned::Zones;
 use crate::fs::zonefs::Zone;
 use crate::geometry::Geometry;
@@ -13,18 +12,22 @@ use toml::Spanned;
 
 /// The zones, as the table says them.
 pub(super) fn build(geometry: Geometry, raw: &RawZones) -> Result<Zones, Problem> {
-    let zone = size(&raw.size)?;
+    let zone = *raw.size.get_ref();
     let block = geometry.block_size().get();
     if zone.is_zero() || !zone.get().is_multiple_of(block) {
-        let message = format!("zone_size is {zone}: expected a multiple of the block size {block}");
+        let bytes = zone.get();
+        let message =
+            format!("zone_size is {bytes} bytes: expected a multiple of the block size {block}");
         return Err((raw.size.span(), message));
     }
-    let capacity = raw.capacity.as_ref().map_or(Ok(zone), size)?;
+    let capacity = raw.capacity.as_ref().map_or(zone, |size| *size.get_ref());
     let place = raw.capacity.as_ref().map_or_else(|| raw.size.span(), Spanned::span);
     if capacity.is_zero() || capacity > zone || !capacity.get().is_multiple_of(block) {
         let message = format!(
-            "zone_capacity is {capacity}: expected a multiple of the block size {block} up to \
-             {zone}, the size of a zone"
+            "zone_capacity is {} bytes: expected a multiple of the block size {block} up to {}, \
+             the size of a zone",
+            capacity.get(),
+            zone.get()
         );
         return Err((place, message));
     }
@@ -34,43 +37,61 @@ pub(super) fn build(geometry: Geometry, raw: &RawZones) -> Result<Zones, Problem
     Ok(Zones { size: zone, capacity, conventional })
 }
 
-/// A file that is a zone: what keeps it, and the bytes that it holds.
+/// What a zone of a file is, its bytes, where it begins, and how long the file is.
+type ZoneFile = (FileSystem, Vec<StartExtent>, (DevAddr, Bytes), Bytes);
+
+/// A file that is a zone, behind other files.
 pub(super) fn file(
     geometry: Geometry,
     raw: &Raw,
+    others: &[StartFile],
     file: &RawFile,
-    len: Bytes,
-) -> Result<(FileSystem, Vec<StartExtent>, DevAddr, Bytes), Problem> {
+) -> Result<ZoneFile, Problem> {
     let fs = file.fs.as_ref().expect("it named its file system");
     let Some(zones) = raw.zones.as_ref() else {
         let message = "a file of zonefs is a zone: say `zone_size` in [device]".to_owned();
         return Err((fs.span(), message));
     };
     let zones = build(geometry, zones)?;
-    if let Some(other) = file.sector.as_ref().map(Spanned::span) {
-        return Err((other, "a zone has its place: leave out `sector`".to_owned()));
-    }
     let Some(nth) = &file.zone else {
         return Err((fs.span(), "`zone`, the number of the zone, is missing".to_owned()));
     };
     let place = nth.span();
     let nth = number("zone", nth, 0, 1 << 20)?;
     let (start, capacity) = (zones.start(nth), zones.capacity);
-    let zone = if zones.is_sequential(nth) {
+    // A partition of whole zones; the device counts from its own start.
+    let before = raw.partition.as_ref().map_or(Bytes::ZERO, |partition| *partition.start.get_ref());
+    let sequential = zones.is_sequential(nth + before.get() / zones.size.get());
+    let zone = if sequential {
         Zone::sequential(start, capacity)
     } else {
         Zone::conventional(start, capacity)
     };
-    let len = if zones.is_sequential(nth) { len } else { capacity };
-    if len > capacity || !len.get().is_multiple_of(geometry.block_size().get()) {
-        let message = format!("a zone of {capacity} cannot hold {len} in whole blocks");
+    let has = |other: &&StartFile| match other.fs {
+        FileSystem::Zone(zone) => zone.whole().addr == Some(start),
+        FileSystem::Extents | FileSystem::Ext2 | FileSystem::Memory => false,
+    };
+    if let Some(other) = others.iter().find(has) {
+        let message = format!("zone {nth} is file `{}`: choose another zone", other.name);
+        return Err((place, message));
+    }
+    let len = file.size.as_ref().map(|size| *size.get_ref());
+    let given = len.unwrap_or_default();
+    let whole = given.get().is_multiple_of(geometry.block_size().get());
+    let fits =
+        if sequential { given <= capacity && whole } else { len.is_none_or(|len| len == capacity) };
+    if !fits {
+        let (given, most) = (given.get(), capacity.get());
+        let expected = if sequential { "whole blocks, up to" } else { "the whole zone," };
+        let message = format!("size is {given} bytes: expected {expected} {most}");
         return Err((file.size.as_ref().map_or(place, Spanned::span), message));
     }
+    let len = if sequential { given } else { capacity };
     let range = FileRange::between(Pos::ZERO, Pos::ZERO + len);
     let extent = StartExtent { range, state: MapType::Mapped, addr: start };
     let extents = if len.is_zero() { Vec::new() } else { vec![extent] };
     let pointer = Pos::ZERO + len;
-    Ok((FileSystem::Zone(zone.written_to(pointer)), extents, start, len))
+    Ok((FileSystem::Zone(zone.written_to(pointer)), extents, (start, capacity), len))
 }
 
 /// What is not modelled of zones is refused.

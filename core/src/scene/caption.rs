@@ -21,7 +21,9 @@ pub(super) fn legend(frame: &Frame<'_>) -> Vec<Cell> {
             || (lane(Lane::Returns) && returns::has_zeros(run, &frame.limits.spans))
     });
     let shown = |cell: &Cell| {
-        frame.runs.iter().any(|run| run.now.cache.count(*cell) > 0)
+        // Without the cache only what is on its way can be seen.
+        let seen = lane(Lane::Cache) || *cell >= Cell::Reading && *cell != Cell::Dirty;
+        (seen && frame.runs.iter().any(|run| run.now.cache.count(*cell) > 0))
             || (zeros && *cell == Cell::Zeroed)
     };
     Cell::ALL.into_iter().rev().filter(shown).collect()
@@ -61,7 +63,12 @@ pub(super) fn alt(sides: &[Side<'_>], frame: &Frame<'_>) -> String {
 
 /// What one run did so far.
 pub(super) fn figures(side: &Side<'_>) -> String {
-    let Figures { app, device, clean, bios, requests, broken } = Figures::of(side.timeline);
+    let Figures { app, device, clean, bios, requests, broken, .. } = Figures::of(side.timeline);
+    let Figures { app_read, read, read_bios, .. } = Figures::of(side.timeline);
+    if app + device + bios == 0 && read > 0 {
+        let bios = plural(read_bios, "read bio");
+        return format!("read {} \u{b7} device gave {} \u{b7} {bios}", size(app_read), size(read));
+    }
     let factor = times(device, app).filter(|_| device > 0);
     let factor = factor.map_or_else(String::new, |times| format!(" ({times})"));
     let mut words =
@@ -170,7 +177,11 @@ fn draw_legend(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) -> Fx {
     let (left, right) = (px(frame.margin), px(frame.x1));
     let style = Style::Words;
     let (mut x, mut y) = (left, top);
-    for cell in legend(frame) {
+    let cells = legend(frame);
+    if cells.is_empty() {
+        return top;
+    }
+    for cell in cells {
         let words = format!("{} {}", cell.letter(), cell.words());
         let wide = px(SWATCH + 6) + text_width(&words, style.size());
         if x > left && x + wide > right {

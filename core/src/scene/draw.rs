@@ -82,6 +82,8 @@ styles! {
     Axis = "axis", 0;
     /// The sector axis.
     SectorAxis = "saxis", 0;
+    /// Where a stripe of an array begins.
+    Stripe = "stripe", 0;
     /// The running operation.
     Op = "op", 0;
     /// End of file.

@@ -3,6 +3,7 @@
 
 use super::cells::Cell;
 use super::fixed::{grouped, plural, position, size};
+use super::inspect_course::part;
 use super::lanes::bios::words as bio_words;
 use super::lanes::left::stretches;
 use super::lanes::requests::words as request_words;
@@ -15,7 +16,7 @@ use super::view::{Lane, View};
 use super::{Scene, Side};
 use crate::trace::delta::{ABSENT, Delta, DeltaKind};
 use crate::trace::model::{BioRecord, FolioState, Model};
-use crate::trace::timeline::Timeline;
+use crate::trace::timeline::{Recording, Timeline};
 use crate::units::{FileId, FolioId, SECTOR_SIZE, Sector};
 
 /// A step that has to do with a thing.
@@ -54,10 +55,10 @@ pub enum Depth {
 }
 
 impl Details {
-    fn new(name: String, state: impl Into<String>) -> Self {
+    pub(super) fn new(name: String, state: impl Into<String>) -> Self {
         Self { name, state: state.into(), rows: Vec::new(), causes: Vec::new() }
     }
-    fn row(&mut self, what: &'static str, value: impl Into<String>) -> &mut Self {
+    pub(super) fn row(&mut self, what: &'static str, value: impl Into<String>) -> &mut Self {
         self.rows.push((what, value.into()));
         self
     }
@@ -73,13 +74,16 @@ impl Details {
         }
         let recording = timeline.recording();
         let found = (0..timeline.position()).rev().find(|at| recording.deltas(*at).iter().any(&is));
-        self.causes.extend(found.map(|at| {
-            let rule = recording.step(at).rule;
-            let sentence = rule.sentence(recording.step(at).args);
-            Cause { what, position: at + 1, sentence, function: rule.function() }
-        }));
+        self.causes.extend(found.map(|at| cause(recording, at + 1, what)));
         self
     }
+}
+
+/// The step that leads to a position.
+pub(super) fn cause(recording: &Recording, position: usize, what: &'static str) -> Cause {
+    let step = recording.step(position - 1);
+    let sentence = step.rule.sentence(step.args);
+    Cause { what, position, sentence, function: step.rule.function() }
 }
 
 /// The run, and how closely to look.
@@ -115,15 +119,16 @@ pub fn inspect(
         Thing::Request(id) => request(at, file, id),
         Thing::Chunk { stripe, member } => chunk(side, view, (stripe, member), depth),
         Thing::Left(_) => remount(side.timeline, view, key.run, bytes),
+        Thing::Part(n) => part(side, view, (key, n), bytes, depth),
     }
 }
 
 /// `5 to 20`, and how many bytes that are.
-fn range((start, end): (u64, u64)) -> String {
+pub(super) fn range((start, end): (u64, u64)) -> String {
     format!("{} to {} ({})", position(start), position(end), size(end.saturating_sub(start)))
 }
 
-fn sectors(addr: u64, len: u64) -> String {
+pub(super) fn sectors(addr: u64, len: u64) -> String {
     let (first, count) = (addr / SECTOR_SIZE, len / SECTOR_SIZE);
     format!("{} from {}", plural(count, "sector"), grouped(first))
 }
@@ -446,13 +451,15 @@ pub fn related(
                 some.flat_map(|(_, spans)| spans).copied().collect()
             }
             Thing::Chunk { .. } | Thing::End(_) => Vec::new(),
+            Thing::Part(_) if spot.key.lane == Lane::Order => Vec::new(),
             Thing::Op
             | Thing::Folio(_)
             | Thing::Blocks(_)
             | Thing::Extent(_)
             | Thing::NewCopy(_)
             | Thing::Hole(_)
-            | Thing::Left(_) => vec![scene.bytes_of(spot)],
+            | Thing::Left(_)
+            | Thing::Part(_) => vec![scene.bytes_of(spot)],
         }
     };
     let mine = spans(of);

@@ -88,6 +88,9 @@ pub(super) struct Figures {
     pub(super) bios: u64,
     pub(super) requests: u64,
     pub(super) broken: u64,
+    pub(super) app_read: u64,
+    pub(super) read: u64,
+    pub(super) read_bios: u64,
 }
 
 impl Figures {
@@ -100,6 +103,9 @@ impl Figures {
             bios: count(Counter::WriteBios),
             requests: count(Counter::Requests),
             broken: count(Counter::BrokenInvariants),
+            app_read: count(Counter::AppRead),
+            read: count(Counter::DeviceRead),
+            read_bios: count(Counter::ReadBios),
         }
     }
 }

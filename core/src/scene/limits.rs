@@ -12,6 +12,7 @@ use crate::ordered::{OrderedMap, OrderedSet};
 use crate::sort::sort;
 use crate::trace::delta::DeltaKind;
 use crate::trace::model::{BioRecord, Model, Place, RequestRecord};
+use crate::trace::rule::Rule;
 use crate::trace::timeline::Timeline;
 use crate::units::{FileId, FileRange, MAX_POS};
 use std::sync::Arc;
@@ -39,6 +40,10 @@ pub struct Limits {
     pub(super) stripes: Vec<u64>,
     /// Members of the array.
     pub(super) members: usize,
+    /// Bytes of data of a stripe; 0 where there is no array.
+    pub(super) stripe: u64,
+    /// Where the partition that holds the files begins on the disk, in bytes.
+    pub(super) partition: u64,
     /// By run, stripes of which all data is written in the end.
     pub(super) whole: Vec<Vec<u64>>,
     /// Blocks that members read and wrote for the stripe that costs most in the end, of any run.
@@ -65,6 +70,8 @@ struct Seen {
     extents: Vec<(u64, u64)>,
     stripes: OrderedSet<u64>,
     members: usize,
+    stripe: u64,
+    partition: u64,
     whole: Vec<u64>,
     course: Arc<Course>,
     transfers: u64,
@@ -140,6 +147,8 @@ impl Needs {
             request_rows: seen.iter().map(|seen| seen.request_rows).max().unwrap_or(0),
             stripes: stripes.iter().collect(),
             members: seen.iter().map(|seen| seen.members).max().unwrap_or(0),
+            stripe: seen.iter().map(|seen| seen.stripe).max().unwrap_or(0),
+            partition: seen.iter().map(|seen| seen.partition).max().unwrap_or(0),
             whole: seen.iter().map(|seen| seen.whole.clone()).collect(),
             transfers: seen.iter().map(|seen| seen.transfers).max().unwrap_or(0).max(1),
             bio_rows: seen.iter().map(|seen| seen.bio_rows).max().unwrap_or(1).max(1),
@@ -258,6 +267,10 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                 | DeltaKind::ZonePointer => {}
             }
         }
+        let step = recording.step(at);
+        if step.rule == Rule::BioRemapped {
+            seen.partition = step.args[1].saturating_sub(step.args[2]);
+        }
         Arc::make_mut(&mut seen.course).step(&model, recording, at, file);
         if mapped {
             let placed = extents(&model, file)
@@ -286,6 +299,7 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
     let array = model.array();
     if let Some(shape) = array.shape() {
         seen.members = usize::from(shape.members);
+        seen.stripe = shape.data_of_stripe().get();
         seen.whole = whole_stripes(array);
         seen.transfers = most_transfers(array);
         for (_, at, ..) in array.blocks() {

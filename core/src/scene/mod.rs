@@ -14,12 +14,14 @@ pub mod draw;
 pub mod fixed;
 pub mod flip;
 pub mod inspect;
+mod inspect_course;
 mod lanes;
 mod layout;
 pub mod limits;
 mod members;
 mod pack;
 pub mod plot;
+pub mod signs;
 mod snapshot;
 pub mod spots;
 pub mod svg;
@@ -37,7 +39,9 @@ use cells::Cell;
 use draw::{Id, Mark, Shape, Style};
 use fixed::{Fx, px};
 use layout::Frame;
+use signs::Sign;
 use spots::{Spot, Thing};
+use table::Table;
 use view::{Theme, View};
 
 /// A run to show.
@@ -82,6 +86,8 @@ pub struct Scene {
     pub alt: String,
     /// The states that are on screen, the most notable first.
     pub legend: Vec<Cell>,
+    /// What shapes mean in lanes of a whole run.
+    pub signs: Vec<Sign>,
     /// The spans of the file that are shown, each with its place.
     pub axis: Vec<Stretch>,
     /// Bytes of a block; of several sizes the smallest.
@@ -95,12 +101,23 @@ pub struct Scene {
 /// Draws these runs, one over another.
 pub fn render(sides: &[Side<'_>], view: &View) -> Scene {
     let limits = &*view.limits_of(sides);
+    draw(sides, &Frame::new(sides, view, limits))
+}
+
+/// The same, and the tables of its lanes: the state is looked at once.
+pub fn render_with_rows(sides: &[Side<'_>], view: &View) -> (Scene, Vec<Table>) {
+    let limits = &*view.limits_of(sides);
     let frame = Frame::new(sides, view, limits);
+    (draw(sides, &frame), table::of_runs(&frame.runs, view, limits))
+}
+
+fn draw(sides: &[Side<'_>], frame: &Frame<'_>) -> Scene {
+    let view = frame.view;
     let mut canvas = Canvas::default();
     let mut y = frame.claim(&mut canvas, px(12));
     y = frame.lanes(&mut canvas, y);
     if view.caption {
-        y = caption::draw(sides, &frame, &mut canvas, y);
+        y = caption::draw(sides, frame, &mut canvas, y);
     }
     let (width, height) = (frame.x1 + frame.margin, (y + px(12)).floor());
     let mut marks = Vec::with_capacity(canvas.marks.len() + 1);
@@ -115,8 +132,9 @@ pub fn render(sides: &[Side<'_>], view: &View) -> Scene {
         width: width.unsigned_abs(),
         height: height.unsigned_abs(),
         title: view.title.clone().unwrap_or_else(title),
-        alt: caption::alt(sides, &frame),
-        legend: caption::legend(&frame),
+        alt: caption::alt(sides, frame),
+        legend: caption::legend(frame),
+        signs: signs::signs(frame),
         axis: frame.file.segments().iter().map(stretch).collect(),
         block: frame.runs.iter().map(|run| run.now.cache.block).min().unwrap_or(1),
         theme: view.theme,
@@ -140,6 +158,16 @@ impl Scene {
         let part = len * pixels(at) / pixels(wide).max(1);
         span.start + part as u64
     }
+    /// The place of a byte on that axis; of one that is not shown the nearest edge.
+    pub fn x_of(&self, byte: u64) -> Fx {
+        let away = |span: &&Stretch| {
+            let before = span.start.saturating_sub(byte);
+            before.max(byte.saturating_sub(span.end))
+        };
+        let Some(span) = self.axis.iter().min_by_key(away) else { return Fx::ZERO };
+        let at = byte.clamp(span.start, span.end) - span.start;
+        span.x0 + (span.x1 - span.x0).scale(at, span.end - span.start)
+    }
     /// The bytes of the file that a box covers: whole blocks, one at least.
     pub fn bytes_of(&self, spot: &Spot) -> (u64, u64) {
         let block = self.block.max(1);
@@ -155,7 +183,8 @@ impl Scene {
             | Thing::Bio(_)
             | Thing::Request(_)
             | Thing::Chunk { .. }
-            | Thing::Left(_) => (near(spot.x0), near(spot.x1)),
+            | Thing::Left(_)
+            | Thing::Part(_) => (near(spot.x0), near(spot.x1)),
         };
         (start, end.max(start + block))
     }

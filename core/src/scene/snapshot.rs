@@ -14,7 +14,7 @@ use crate::trace::model::{
 };
 use crate::trace::rule::Rule;
 use crate::trace::step::Step;
-use crate::units::{Bytes, DevAddr, FileId, FolioId, Offset};
+use crate::units::{Bytes, DevAddr, FileId, FolioId, MAX_POS, Offset};
 
 /// Cells of one span.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -84,6 +84,8 @@ pub(super) struct BioView {
     pub(super) bytes: u64,
     pub(super) state: BioState,
     pub(super) end: BioEnd,
+    /// Where in the file its memory is, and where its bytes belong, if that is elsewhere.
+    pub(super) astray: Option<(u64, u64)>,
 }
 
 impl BioView {
@@ -141,11 +143,10 @@ impl Snapshot {
             counts: [0; Cell::ALL.len()],
             folios: Vec::new(),
         };
-        for (id, folio) in model.folios() {
+        for (id, folio) in model.folios().filter(|(_, folio)| folio.place().file == file) {
             let start = model.geometry().page_pos(folio.place().index).get();
             let end = start + model.geometry().folio_size(folio.place().order).get();
-            let shown = spans.iter().any(|span| start < span.1 && span.0 < end);
-            if folio.place().file == file && shown {
+            if spans.iter().any(|span| start < span.1 && span.0 < end) {
                 let (order, flags) = (folio.place().order.get(), folio.flags());
                 cache.folios.push(FolioView { id: id.get(), start, end, order, flags });
                 cache.fill(start, folio);
@@ -181,7 +182,8 @@ impl Snapshot {
             shared: model.file(file).into_iter().flat_map(|of| shared(of, block)).collect(),
             bios,
             requests: requests(model, file),
-            tallies: model.tallies(file).clone(),
+            // Of the state before a step nobody asks for them.
+            tallies: step.map_or_else(Tallies::default, |_| model.tallies(file).clone()),
         }
     }
 }
@@ -206,7 +208,8 @@ impl CacheView {
         self.counts[cell as usize]
     }
     fn fill(&mut self, start: u64, folio: &FolioState) {
-        let base = start / self.block;
+        // A division for each folio is what one would see here.
+        let base = start >> self.block.trailing_zeros();
         for span in &mut self.spans {
             let from = span.first.max(base);
             let to = (span.first + span.cells.len() as u64).min(base + u64::from(folio.blocks()));
@@ -355,6 +358,7 @@ pub(super) fn bio_view(model: &Model, file: FileId, id: u32, bio: &BioRecord) ->
     let mut pieces: Vec<PieceView> = Vec::new();
     let mut addr = bio.addr().get();
     let mut pos = bio.pos().get();
+    let write = cargo(bio, true) == Cargo::Waste;
     if bio.head().direct {
         let end = pos.saturating_add(bio.len().get());
         pieces.push(PieceView { start: pos, end, addr, cargo: cargo(bio, false) });
@@ -366,9 +370,10 @@ pub(super) fn bio_view(model: &Model, file: FileId, id: u32, bio: &BioRecord) ->
             geometry.page_pos(folio.place().index).get().saturating_add(offset)
         });
         pos = start.saturating_add(len);
-        // Only a folio can tell one block from another, and only of what it still holds.
+        // Only a folio can tell one block from another, only of what it still holds, and only a
+        // write that is not done asks.
         let holds = |folio: &&FolioState| {
-            offset.saturating_add(len) <= u64::from(folio.blocks()).saturating_mul(block)
+            write && offset.saturating_add(len) <= u64::from(folio.blocks()).saturating_mul(block)
         };
         let folio = folio.filter(holds);
         let end = len;
@@ -390,7 +395,10 @@ pub(super) fn bio_view(model: &Model, file: FileId, id: u32, bio: &BioRecord) ->
         }
         addr = addr.saturating_add(len);
     }
+    let (first, belongs) = (pieces.first().map(|piece| piece.start), bio.pos().get());
+    let astray = first.filter(|first| *first != belongs && belongs <= MAX_POS && !bio.head().meta);
     Some(BioView {
+        astray: astray.map(|first| (first, belongs)),
         id,
         head: bio.head(),
         pieces,

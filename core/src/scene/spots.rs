@@ -37,6 +37,9 @@ pub enum Thing {
     },
     /// A stretch that a remount would find alike.
     Left(u64),
+    /// A thing in a lane of a whole run: the position where it happened, the folio's first byte,
+    /// or any number.
+    Part(u64),
 }
 
 /// A thing in a lane of a run.
@@ -101,6 +104,11 @@ fn key(mark: &Mark) -> Option<Key> {
         "mcell" => (Lane::Members, Thing::Chunk { stripe: n, member: mark.id.k }),
         "asked" | "waste" => (Lane::Tally, Thing::Blocks(n)),
         "left" => (Lane::Left, Thing::Left(n)),
+        "ord" => (Lane::Order, Thing::Part(n)),
+        "hist" => (Lane::History, Thing::Part(n)),
+        "check" => (Lane::Checks, Thing::Part(n)),
+        "ret" => (Lane::Returns, Thing::Part(n)),
+        "fence" | "plain" | "atomic" => (Lane::Marks, Thing::Part(n)),
         _ => return None,
     };
     Some(Key { lane, run: mark.id.run, thing })

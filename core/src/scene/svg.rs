@@ -288,6 +288,7 @@ const fn rule(style: Style) -> &'static str {
         Style::BioDone => "fill:none;stroke:var(--line);stroke-width:1",
         Style::Cap => "stroke:var(--ink);stroke-width:2.5",
         Style::SectorAxis => "stroke:var(--stripe);stroke-width:1",
+        Style::Stripe => "stroke:var(--stripe);stroke-width:1.5;stroke-dasharray:4 2",
         Style::Eof => "stroke:var(--ink);stroke-width:1;stroke-dasharray:3 2",
         Style::PlateB => "fill:var(--sunk);stroke:var(--ink);stroke-width:2.5",
         Style::LaneName | Style::Claim => "font-weight:650;fill:var(--ink)",

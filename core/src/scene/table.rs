@@ -10,6 +10,7 @@ use super::lanes::bios::words;
 use super::lanes::left::{block, stretches};
 use super::lanes::{history, marks as use_marks, order, returns};
 use super::layout::Run;
+use super::limits::Limits;
 use super::members::ArrayView;
 use super::snapshot::{Snapshot, USES};
 use super::view::{Lane, View};
@@ -44,7 +45,11 @@ pub struct Table {
 /// The tables of every lane that the view shows, in the order of the picture.
 pub fn rows(sides: &[Side<'_>], view: &View) -> Vec<Table> {
     let limits = &*view.limits_of(sides);
-    let runs = Run::all(sides, view, limits);
+    of_runs(&Run::all(sides, view, limits), view, limits)
+}
+
+/// The same of runs that were looked at already.
+pub(super) fn of_runs(runs: &[Run], view: &View, limits: &Limits) -> Vec<Table> {
     let mut tables = Vec::new();
     for lane in view.shown(limits) {
         let all: Vec<Vec<Row>> = runs.iter().map(|run| lane_rows(lane, run)).collect();

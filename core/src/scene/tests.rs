@@ -203,6 +203,7 @@ fn every_state_has_its_shape() {
         title: "States".to_owned(),
         alt: "Every state of a block at 28, 14 and 6 pixels.".to_owned(),
         legend: Cell::ALL.to_vec(),
+        signs: Vec::new(),
         theme: Theme::Auto,
         prefix: "s".to_owned(),
         ..Scene::default()

@@ -34,6 +34,7 @@ pub(super) fn history(run: &Run, lane: Lane, grid: &Grid) -> Vec<String> {
             match &one.what {
                 What::Check { .. } if at < copied => Cell::InFlight.letter(),
                 What::Check { .. } => 'Y',
+                What::Bio { vain, .. } if vain.0 <= at && end <= vain.1 => 'Y',
                 What::Bio { parts, .. } => {
                     let here = parts.iter().filter(|part| part.0 < end && at < part.1);
                     here.map(|part| part.2).max().map_or(' ', Cargo::letter)

@@ -11,7 +11,9 @@ pub use answer::{Library, answer, beforehand};
 
 use crate::lesson::Told;
 use crate::link::Moment;
-pub use crate::scenario::form::{Addable, Checked, Field, Input, Section, Splice, Wrong};
+pub use crate::scenario::form::{
+    Addable, Checked, Field, Input, Section, Splice, Wrong, means, quoted,
+};
 
 /// Most operations of a scenario that is run for a host that waits.
 pub const MAX_OPS: usize = 10_000;

@@ -51,6 +51,15 @@ pub struct Failure {
     pub what: String,
 }
 
+/// From an operation on nobody can say what must be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Blind {
+    /// Which, from 0.
+    pub at: usize,
+    /// Why.
+    pub why: &'static str,
+}
+
 /// After so many bytes the pattern that is written begins anew.
 const PERIOD: usize = 251;
 
@@ -107,7 +116,11 @@ impl<'a, S: Subject> Stream<'a, S> {
         self.files.iter().map(|one| Pos::new(one.model.len() as u64)).collect()
     }
     fn is_blind(&self) -> bool {
-        self.files.iter().any(|one| one.blind)
+        self.why_blind().is_some()
+    }
+    /// Why nobody can say what must be any more.
+    fn why_blind(&self) -> Option<&'static str> {
+        self.files.iter().find_map(|one| one.blind)
     }
     /// Takes into account what became of writes to the device.
     fn landed(&mut self, all: &[Landed]) -> Result<(), String> {
@@ -213,6 +226,10 @@ impl<'a, S: Subject> Stream<'a, S> {
         }
         self.files[file].take(step, &outcome)?;
         (self.dest, self.pattern) = (dest, pattern);
+        if self.is_blind() {
+            // Of the bytes nothing can be said any more, of the state everything.
+            return self.subject.check_state();
+        }
         let whole = result.0 == Ok(op.action.touched().len());
         landed.retain(|landed| match landed.data {
             Some(_) => landed.direct && whole,
@@ -285,17 +302,21 @@ impl<'a, S: Subject> Stream<'a, S> {
     }
 }
 
-/// Performs operations that are known; how many, or where it went wrong.
+/// Performs operations that are known: from where on they could not be judged, or where it went
+/// wrong.
 pub fn replay<S: Subject>(
     subject: &mut S,
     files: Vec<(Abilities, Model)>,
     steps: &[Step],
-) -> Result<(), Failure> {
+) -> Result<Option<Blind>, Failure> {
     let mut stream = Stream::new(subject, files);
     for (at, step) in steps.iter().enumerate() {
         stream.step(step).map_err(|what| Failure { at, what })?;
+        if let Some(why) = stream.why_blind() {
+            return Ok(Some(Blind { at, why }));
+        }
     }
-    stream.end().map_err(|what| Failure { at: steps.len(), what })
+    stream.end().map(|()| None).map_err(|what| Failure { at: steps.len(), what })
 }
 
 /// Performs `count` operations that a generator chooses, ending with a sync, and notes them before

@@ -10,12 +10,14 @@ mod direct;
 pub mod expect;
 mod faults;
 pub mod generate;
+pub mod judge;
 pub mod model;
 pub mod shrink;
 pub mod simulated;
+mod space;
 pub mod worlds;
 
-pub use check::{Failure, Subject, replay, run};
+pub use check::{Blind, Failure, Subject, replay, run};
 
 use crate::scenario::fault::{FaultKind, ScenarioFault};
 use crate::scenario::{Scenario, ScenarioOp};

@@ -1,6 +1,6 @@
 //! The engine on a simulated device, as what a stream runs on.
 
-use super::check::{Failure, Subject};
+use super::check::{Blind, Failure, Subject};
 use super::expect::{Abilities, Expectation};
 use super::generate::Generator;
 use super::model::Model;
@@ -8,32 +8,25 @@ use super::worlds::{WORLDS, World};
 use super::{Step, put_steps, steps_of};
 use crate::behaviour::{DirtyTracking, ZeroFlush};
 use crate::check::invariants::{name, words};
-use crate::device::sim::{Landed, peek_bytes};
-use crate::iomap::MapType;
+use crate::device::sim::{Landed, Sim, peek_bytes};
+use crate::engine::{BackgroundTask, Engine};
 use crate::ops::OpResult;
 use crate::scenario::random::Random;
-use crate::scenario::run::{Simulation, header_of};
-use crate::scenario::{FileSystem, Scenario, StartFile};
+use crate::scenario::run::{Runner, Simulated as Simulator, Simulation, header_of};
+use crate::scenario::{FileSystem, Scenario, Variant, flushers};
 use crate::trace::sink::{NoTrace, Sink};
 use crate::trace::timeline::Recording;
 use crate::trace::wire;
-use crate::units::{FileId, FileRange, Pos};
+use crate::units::{FileId, Pos};
 
 /// One scenario that runs.
-pub struct Simulated<S: Sink> {
-    simulation: Simulation<S>,
-}
-
-/// The bytes of a file at its start.
-fn start_bytes(file: &StartFile) -> Vec<u8> {
-    let Some(extents) = &file.extents else { return vec![file.fill; file.size.get() as usize] };
-    let mut bytes = vec![0; file.size.get() as usize];
-    let whole = FileRange::between(Pos::ZERO, file.size);
-    for extent in extents.iter().filter(|extent| extent.state == MapType::Mapped) {
-        let held = extent.range.intersect(whole);
-        bytes[held.start().get() as usize..held.end().get() as usize].fill(file.fill);
-    }
-    bytes
+pub struct Simulated<'a, S: Sink> {
+    engine: &'a Engine<Simulator<S>>,
+    sim: &'a mut Sim,
+    /// What writes back beside the operations, where dirty pages are limited.
+    flushers: Vec<BackgroundTask<'a>>,
+    /// Of each file whether a device keeps it.
+    kept: Vec<bool>,
 }
 
 /// Whether anything fails in a scenario.
@@ -42,16 +35,19 @@ fn has_faults(scenario: &Scenario) -> bool {
 }
 
 /// What the file of a scenario can do.
-fn abilities(scenario: &Scenario, file: FileId) -> Abilities {
+fn abilities(scenario: &Scenario, variant: &Variant, file: FileId) -> Abilities {
     let start = &scenario.files[file.get() as usize];
     let fixed = start.extents.is_none().then_some(start.size);
-    let reshapes = fixed.is_none() && start.fs == FileSystem::Extents;
-    let behaviours = &scenario.variants[0].behaviours;
+    let reshapes = fixed.is_none() && start.fs == FileSystem::Extents && start.driver.is_none();
+    let behaviours = &variant.behaviours;
     let (hides_tail, hides_tail_of_direct) = match behaviours.zero_flush {
         ZeroFlush::Never => (false, false),
         ZeroFlush::HoleOrUnwritten | ZeroFlush::AfterFirstBlock => (true, true),
         ZeroFlush::Unwritten => (true, false),
     };
+    // Nobody writes a file in memory back, and zeroes its tail then.
+    let zeroed = start.fs != FileSystem::Memory;
+    let (hides_tail, hides_tail_of_direct) = (hides_tail && zeroed, hides_tail_of_direct && zeroed);
     let geometry = scenario.geometry;
     let sector = geometry.sector_size();
     Abilities {
@@ -68,40 +64,52 @@ fn abilities(scenario: &Scenario, file: FileId) -> Abilities {
 }
 
 /// What the files of a scenario are and hold at the start.
-fn files(scenario: &Scenario, faults: bool) -> Vec<(Abilities, Model)> {
+fn files(scenario: &Scenario, variant: &Variant, faults: bool) -> Vec<(Abilities, Model)> {
     let all = (0..).map(FileId::new).zip(&scenario.files);
-    all.map(|(id, file)| (abilities(scenario, id), Model::new(start_bytes(file), faults))).collect()
+    all.map(|(id, file)| (abilities(scenario, variant, id), Model::new(file.bytes(), faults)))
+        .collect()
 }
 
-impl<S: Sink> Simulated<S> {
-    fn new(scenario: &Scenario, faults: bool, sink: S) -> Self {
-        let mut simulation = Simulation::new(scenario, &scenario.variants[0], sink);
-        simulation.engine.keep_going();
+impl<'a, S: Sink> Simulated<'a, S> {
+    fn new(
+        Simulation { engine, sim }: &'a mut Simulation<S>,
+        scenario: &Scenario,
+        faults: bool,
+    ) -> Self {
+        let engine = &*engine;
+        engine.keep_going();
         if faults {
-            simulation.sim.watch();
+            sim.watch();
         }
-        Self { simulation }
+        let kept = scenario.files.iter().map(|file| file.fs != FileSystem::Memory).collect();
+        Self { engine, sim, flushers: flushers(scenario, engine), kept }
     }
 }
 
-impl<S: Sink> Subject for Simulated<S> {
+impl<S: Sink> Subject for Simulated<'_, S> {
     fn perform(
         &mut self,
         step: &Step,
         mut dest: &mut [u8],
         mut source: &[u8],
     ) -> Result<OpResult, String> {
-        let done = self.simulation.perform(&step.op, &mut dest, &mut source, &step.faults);
+        let Self { engine, sim, flushers, .. } = self;
+        let done = Runner { engine, sim, background: flushers }.perform(
+            &step.op,
+            &mut dest,
+            &mut source,
+            &step.faults,
+        );
         done.map_err(|stuck| stuck.to_string())
     }
     fn size(&mut self, file: FileId) -> Result<Pos, String> {
-        Ok(self.simulation.engine.size(file))
+        Ok(self.engine.size(file))
     }
     fn landed(&mut self) -> Vec<Landed> {
-        self.simulation.sim.take_landed()
+        self.sim.take_landed()
     }
     fn check_state(&mut self) -> Result<(), String> {
-        self.simulation.engine.look(|world| {
+        self.engine.look(|world| {
             let broken = world.broken_invariants().first().copied();
             broken.or(world.first_broken()).map_or(Ok(()), |(number, pos)| {
                 Err(format!("{} is broken at {pos}: {}", name(number), words(number)))
@@ -109,13 +117,15 @@ impl<S: Sink> Subject for Simulated<S> {
         })
     }
     fn durable(&mut self, file: FileId, len: usize) -> Option<Vec<u8>> {
-        let mut bytes = self.simulation.sim.durable_bytes(&self.simulation.engine, file);
+        if !self.kept[file.get() as usize] {
+            return None;
+        }
+        let mut bytes = self.sim.durable_bytes(self.engine, file);
         bytes.truncate(len);
         Some(bytes)
     }
     fn check_end(&mut self, file: FileId, expectation: &mut Expectation) -> Result<(), String> {
-        let Simulation { engine, sim } = &self.simulation;
-        let seen = peek_bytes(engine, sim, file);
+        let seen = peek_bytes(self.engine, self.sim, file);
         expectation.model.look(0, &seen).map_err(|at| {
             let (got, want) = (seen[at], expectation.model.bytes()[at]);
             format!("byte {at} ({at:#x}) is {got:#04x} at the end, expected {want:#04x}")
@@ -162,21 +172,33 @@ impl Case {
         sink: S,
     ) -> (Result<(), Failure>, S) {
         let (_, random) = self.start();
-        let files = files(scenario, self.faults);
+        let files = files(scenario, &scenario.variants[0], self.faults);
         let tail = files.iter().all(|(able, _)| able.hides_tail);
         let mut generator = Generator::new(self.world, random, self.faults, tail);
-        let mut subject = Simulated::new(scenario, self.faults, sink);
+        let mut simulation = Simulation::new(scenario, &scenario.variants[0], sink);
+        let mut subject = Simulated::new(&mut simulation, scenario, self.faults);
         let Self { count, .. } = *self;
         let result = super::check::run(&mut subject, files, &mut generator, count, steps);
-        (result, subject.simulation.engine.into_sink())
+        drop(subject);
+        (result, simulation.engine.into_sink())
     }
 }
 
-/// Runs the operations of a scenario once more and checks them.
+/// Runs the operations of a scenario once more with its first setting, and checks them.
 pub fn replay(scenario: &Scenario) -> Result<(), Failure> {
+    replay_variant(scenario, &scenario.variants[0]).map(|_| ())
+}
+
+/// The same with one of its settings: where, and why, nobody could say what must be from there on.
+pub(super) fn replay_variant(
+    scenario: &Scenario,
+    variant: &Variant,
+) -> Result<Option<Blind>, Failure> {
+    let scenario = scenario.of(variant);
     let faults = has_faults(scenario);
-    let mut subject = Simulated::new(scenario, faults, NoTrace);
-    super::check::replay(&mut subject, files(scenario, faults), &steps_of(scenario))
+    let mut simulation = Simulation::new(scenario, variant, NoTrace);
+    let mut subject = Simulated::new(&mut simulation, scenario, faults);
+    super::check::replay(&mut subject, files(scenario, variant, faults), &steps_of(scenario))
 }
 
 /// A number that stands for the traces of so many streams in every world, with faults and without:

@@ -137,6 +137,10 @@ impl OpRecord {
     pub fn kind(&self) -> OpKind {
         OpKind::from_code(self.head & 0xff).expect("checked when applied")
     }
+    /// Whether it writes all of its range.
+    pub fn writes(&self) -> bool {
+        matches!(self.kind(), OpKind::Pwrite | OpKind::PwriteDsync)
+    }
     /// Who does it.
     pub const fn task(&self) -> TaskId {
         TaskId::new((self.head >> 8) as u32)

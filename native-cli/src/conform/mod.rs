@@ -105,7 +105,14 @@ fn read(path: &Path) -> Outcome<String> {
             MAX_GOLDEN >> 20
         )));
     }
-    std::fs::read_to_string(path).map_err(failed)
+    let bytes = std::fs::read(path).map_err(failed)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let name = path.display();
+        Failure::usage(format!(
+            "{name} is not text in UTF-8 (byte {at}): expected a golden in JSON"
+        ))
+    })
 }
 
 fn run_file(path: &Path, known: &Known) -> Outcome<Vec<Case>> {

@@ -19,7 +19,8 @@ use std::time::{Duration, Instant};
 struct Plan {
     worlds: Vec<World>,
     seed: u64,
-    length: usize,
+    length: u64,
+    ops: u64,
     streams: u64,
     faults: bool,
 }
@@ -29,7 +30,8 @@ impl Plan {
         Self {
             worlds: args.geometry.0.clone(),
             seed: args.seed,
-            length: args.length as usize,
+            length: args.length,
+            ops: args.ops,
             streams: args.ops.div_ceil(args.length),
             faults: args.faults == Switch::On,
         }
@@ -39,7 +41,8 @@ impl Plan {
         Case {
             world: self.worlds[(number % worlds) as usize],
             seed: self.seed.wrapping_add(number / worlds),
-            count: self.length,
+            // The last one is shorter where they do not come out even.
+            count: self.length.min(self.ops - number * self.length) as usize,
             faults: self.faults,
         }
     }
@@ -71,7 +74,7 @@ pub(super) fn fuzz(args: &FuzzArgs) -> Outcome<()> {
     // A panic of the engine is a finding, and told as one.
     panic::set_hook(Box::new(|_| {}));
     let start = Instant::now();
-    let bar = progress_bar(plan.streams * args.length);
+    let bar = progress_bar(plan.ops);
     thread::scope(|scope| {
         let work = || work(&plan, &shared);
         let threads: Vec<_> = (0..args.jobs).map(|_| scope.spawn(work)).collect();

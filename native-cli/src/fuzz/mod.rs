@@ -9,8 +9,10 @@ mod target;
 
 use crate::error::{Failure, Outcome};
 use crate::input;
+use crate::out;
 use clap::{Args, ValueEnum};
-use folioscope_core::streams::simulated::replay;
+use folioscope_core::scenario::Scenario;
+use folioscope_core::streams::judge::{Verdict, judge};
 use folioscope_core::streams::worlds::{WORLDS, World};
 use std::path::PathBuf;
 
@@ -83,10 +85,47 @@ pub(crate) fn fuzz(args: &FuzzArgs) -> Outcome<()> {
             if scenario.files.is_empty() {
                 return Err(Failure::usage(format!("{name} has no file: add a [[file]]")));
             }
-            replay(&scenario).map_err(|failure| {
-                Failure::check(format!("{name}: operation {}: {}", failure.at + 1, failure.what))
-            })
+            replay(&name, &scenario)
         }
         None => engine::fuzz(args),
+    }
+}
+
+/// Checks the operations of a scenario with each of its settings, and says what was checked.
+fn replay(name: &str, scenario: &Scenario) -> Outcome<()> {
+    let (mut wrong, mut unjudged) = (Vec::new(), Vec::new());
+    for variant in &scenario.variants {
+        let several = scenario.variants.len() > 1;
+        let of = if several { format!("variant {:?}: ", variant.name) } else { String::new() };
+        match judge(scenario, variant) {
+            Verdict::Agrees => {
+                let (ops, files) = (scenario.ops.len(), scenario.files.len());
+                out::print(&format!(
+                    "{name}: {of}{ops} operations, one after another, agree with plain arrays \
+                     of the bytes of {files} files\n"
+                ))?;
+            }
+            Verdict::Wrong(failure) => {
+                wrong.push(format!("{of}operation {}: {}", failure.at + 1, failure.what));
+            }
+            Verdict::Unjudged(why) => unjudged.push((of, why)),
+        }
+    }
+    // What all of them have in common is said once.
+    let same = unjudged.len() == scenario.variants.len()
+        && unjudged.windows(2).all(|pair| pair[0].1 == pair[1].1);
+    if same {
+        unjudged.truncate(1);
+    }
+    let told = unjudged.iter().map(|(of, why)| {
+        let of = if same { "" } else { of.as_str() };
+        format!("{of}it cannot be judged: {why}")
+    });
+    let all: Vec<String> = wrong.iter().cloned().chain(told).collect();
+    let sentence = format!("{name}: {}", all.join("; "));
+    match (wrong.is_empty(), unjudged.is_empty()) {
+        (true, true) => Ok(()),
+        (false, _) => Err(Failure::check(sentence)),
+        (true, false) => Err(Failure::usage(sentence)),
     }
 }

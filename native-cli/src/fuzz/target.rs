@@ -364,7 +364,7 @@ pub(super) fn fuzz(args: &FuzzArgs, folder: &Path) -> Outcome<()> {
     let empty = || vec![(abilities, Model::new(Vec::new(), true)); 1 + usize::from(able.reflink)];
     signal::watch();
     let (streams, start) = (args.ops.div_ceil(args.length), Instant::now());
-    let bar = progress_bar(streams * args.length);
+    let bar = progress_bar(args.ops);
     for number in 0..streams {
         if signal::interrupted().load(Ordering::SeqCst) {
             return Err(Failure::interrupted());
@@ -374,10 +374,11 @@ pub(super) fn fuzz(args: &FuzzArgs, folder: &Path) -> Outcome<()> {
         let mut scenario = world.scenario(&mut random, format!("real file, seed {seed}"));
         let mut generator = Generator::new(world, random, false, false);
         let mut steps = Vec::new();
-        let count = args.length as usize;
+        // The last one is shorter where they do not come out even.
+        let count = args.length.min(args.ops - number * args.length) as usize;
         let mut real = open()?;
         let result = run(&mut real, empty(), &mut generator, count, &mut steps);
-        bar.inc(args.length);
+        bar.inc(count as u64);
         let Err(wrong) = result else { continue };
         put_steps(&mut scenario, &steps);
         let fails = |scenario: &Scenario| -> Option<Wrong> {
@@ -389,7 +390,7 @@ pub(super) fn fuzz(args: &FuzzArgs, folder: &Path) -> Outcome<()> {
         return report(&words, scenario, wrong, save, fails);
     }
     bar.finish_and_clear();
-    let (ops, seconds) = (streams * args.length, start.elapsed().as_secs_f64());
+    let (ops, seconds) = (args.ops, start.elapsed().as_secs_f64());
     out::print(&format!(
         "{ops} operations in {streams} streams on real files agree: {seconds:.2} s, {:.0} a second\n",
         ops as f64 / seconds.max(1e-9)

@@ -112,6 +112,8 @@ pub(super) fn link(shown: &[Shown], args: &RenderArgs) -> Outcome<String> {
         },
         runs: Vec::new(),
         seen: shown.iter().map(|run| Seen::of(run.timeline.recording())).collect(),
+        stops: Vec::new(),
+        marks: Vec::new(),
     };
     let fragment = Shared::pack(&Shared { moment, scenario }.to_text());
     let fragment = fragment.map_err(|error| Failure::usage(format!("{name}: {error}")))?;

@@ -9,7 +9,7 @@ const CONTROL: &str = "\u{e009}";
 const RELEASE: &str = "\u{e000}";
 const ENTER: &str = "\u{e007}";
 
-async fn open_sandbox(page: &Page) {
+pub(crate) async fn open_sandbox(page: &Page) {
     page.open(READY).await;
     page.click("#nav-lessons").await;
     page.click("[data-example=sandbox]").await;
@@ -19,7 +19,7 @@ async fn open_sandbox(page: &Page) {
 }
 
 /// Waits until the stage shows what the text says.
-async fn fine(page: &Page) {
+pub(crate) async fn fine(page: &Page) {
     page.until(
         "document.getElementById('wrong')?.dataset.state === 'fine' && \
          document.getElementById('form')?.dataset.fresh === 'true'",
@@ -27,13 +27,13 @@ async fn fine(page: &Page) {
     .await;
 }
 
-async fn text(page: &Page) -> String {
+pub(crate) async fn text(page: &Page) -> String {
     let text = page.ask("document.getElementById('text').value").await;
     text.as_str().unwrap_or_default().to_owned()
 }
 
 /// Puts other words in the place of some, as typing would.
-async fn type_over(page: &Page, old: &str, new: &str) {
+pub(crate) async fn type_over(page: &Page, old: &str, new: &str) {
     let script = format!(
         "(() => {{ const area = document.getElementById('text'); const at = area.value.indexOf({old}); \
          area.focus(); area.setSelectionRange(at, at + {old}.length); \
@@ -126,6 +126,10 @@ fn a_form_changes_its_value_and_nothing_else() {
         assert!(text(page).await.contains("# A place to try things"));
         page.show(1440, "light").await;
         page.picture("edit-1440-light").await;
+        let edge = |name: &str, side: &str| {
+            format!("document.querySelector('{name}').getBoundingClientRect().{side}")
+        };
+        page.until(&format!("{} <= {}", edge(".transport", "right"), edge("#edit", "left"))).await;
         assert_eq!(page.complaints().await, Vec::<String>::new());
     });
 }
@@ -140,7 +144,6 @@ fn operations_are_chips_that_move_and_go() {
                 .await
         };
         page.click("#add-sync").await;
-        // What is written under the stage speaks of A; B has come to the end of the new one.
         page.until("document.querySelector(\"[data-op='3'][aria-current]\")").await;
         fine(page).await;
         assert_eq!(
@@ -178,6 +181,9 @@ fn operations_are_chips_that_move_and_go() {
         page.until("document.getElementById('add-op').innerText.includes('at ')").await;
         page.click("#add-op").await;
         page.until("document.querySelectorAll('[data-op]').length === 5").await;
+        page.until("document.querySelector(\"[data-op='2'][aria-current]\")").await;
+        let place = page.ask("document.getElementById('place').textContent").await;
+        assert!(place.as_str().is_some_and(|place| place.starts_with("B: op 3 of 5")), "{place}");
         assert_eq!(page.complaints().await, Vec::<String>::new());
     });
 }
@@ -238,6 +244,8 @@ fn a_lesson_ends_in_the_sandbox_at_its_step() {
         for (width, scheme) in [(1024, "dark"), (390, "light")] {
             page.show(width, scheme).await;
             page.picture(&format!("edit-{width}-{scheme}")).await;
+            let row = page.ask("document.querySelector('.top').clientHeight").await;
+            assert!(row.as_u64() <= Some(56), "the header has one row at {width}: {row}");
             let widest = page.ask("document.documentElement.scrollWidth").await;
             assert!(widest.as_u64() <= Some(width.into()), "{widest} is wider than {width}");
         }

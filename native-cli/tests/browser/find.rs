@@ -158,3 +158,31 @@ fn play_stops_where_a_condition_begins_to_hold() {
         assert_eq!(page.count("[data-stop-at], #strip .bstop").await, 0);
     });
 }
+
+#[test]
+#[ignore = "needs Chromium: run `cargo xtask test`"]
+fn stops_and_marks_travel_with_the_address() {
+    visit(async |page: &Page| {
+        page.open(READY).await;
+        page.click("#show-me").await;
+        search(page, "any bio > 4k").await;
+        page.click("#add-stop").await;
+        page.click("#mark").await;
+        let marked = at(page).await;
+        page.until("location.hash.startsWith('#2/L7/') && location.hash.includes('/mark-')").await;
+        page.keys("\u{e011}").await;
+        page.until("location.hash.includes('place-0-')").await;
+        page.ask("location.reload()").await;
+        page.wait_for(READY).await;
+        page.until("document.querySelectorAll('#strip .bstop, #strip .bmark').length === 2").await;
+        assert_eq!(at(page).await, 0);
+        page.keys("'").await;
+        assert_eq!(at(page).await, marked);
+        page.click("#find-button").await;
+        page.until("document.querySelector('[data-stop-at=\"any bio > 4k\"]')").await;
+        page.click("[data-stop-at] .quiet:last-child").await;
+        page.click("[data-mark] .quiet:last-child").await;
+        page.until("location.hash.startsWith('#1/L7/')").await;
+        assert_eq!(page.complaints().await, Vec::<String>::new());
+    });
+}

@@ -8,6 +8,7 @@ mod compare;
 mod edit;
 mod everyone;
 mod find;
+mod grips;
 mod lesson;
 mod offline;
 mod open;

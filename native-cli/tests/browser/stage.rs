@@ -130,6 +130,38 @@ fn the_view_is_zoomed_by_buttons_and_by_the_wheel_with_ctrl_only() {
     });
 }
 
+#[test]
+#[ignore = "needs Chromium: run `cargo xtask test`"]
+fn lanes_of_a_whole_run_are_pointed_at_and_a_finger_goes_on_from_there() {
+    visit(async |page: &Page| {
+        page.open_with("#1/L15/5").await;
+        page.until("document.querySelector('#legend')?.textContent.includes('order: read')").await;
+        page.ask("document.getElementById('stage').focus()").await;
+        page.until("document.querySelector('#stage .ring')").await;
+        for _ in 0..12 {
+            if !label(page).await.starts_with("Sent in order") {
+                page.keys_to("#stage", DOWN).await;
+            }
+        }
+        let first = label(page).await;
+        assert!(first.starts_with("Sent in order") && first.contains("data read"), "{first}");
+        page.keys_to("#stage", ENTER).await;
+        page.until("document.querySelector('#inspector .causes button')").await;
+        let words = page.ask("document.getElementById('inspector').innerText").await;
+        let words = words.as_str().unwrap_or_default();
+        assert!(words.contains("sectors from") && words.contains("made by"), "{words}");
+        page.picture("inspector-order").await;
+        page.click("#inspector [aria-label='To the right']").await;
+        assert_ne!(label(page).await, first);
+        page.click("#inspector [aria-label='To the left']").await;
+        assert_eq!(label(page).await, first);
+        // Which rules hold is read by a click, not by hovering.
+        page.click("#lamp summary").await;
+        page.wait_for("checked at every step so far: I1 ").await;
+        assert_eq!(page.complaints().await, Vec::<String>::new());
+    });
+}
+
 /// How long the page may take to measure itself.
 const PATIENCE: Duration = Duration::from_secs(150);
 

@@ -29,6 +29,12 @@ fn streams_agree_and_the_sum_says_how_many() {
     let ended = world.run("fuzz --ops 4000 --seed 7 --jobs 2");
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(ended.out.starts_with("4000 operations in 8 streams without faults agree"));
+    // Never more than were asked for: the last stream is shorter.
+    for (ops, streams) in [(1, 1), (501, 2)] {
+        let ended = world.run(&format!("fuzz --ops {ops} --geometry tiny"));
+        let says = format!("{ops} operations in {streams} streams without faults agree");
+        assert_eq!((ended.code, ended.out.starts_with(&says)), (0, true), "{}", ended.out);
+    }
     let ended = world.run("fuzz --ops 1000 --geometry tiny --faults on");
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(ended.out.contains("with faults agree (tiny)"), "{}", ended.out);
@@ -44,6 +50,13 @@ fn a_scenario_that_goes_wrong_fails_the_check_and_says_how() {
     world.write("right.toml", WRONG.replace("per-block-rfc2", "per-block"));
     let ended = world.run("fuzz --replay right.toml");
     assert_eq!((ended.code, ended.err.as_str()), (0, ""));
+    let says = "right.toml: 3 operations, one after another, agree with plain arrays";
+    assert!(ended.out.starts_with(says), "{}", ended.out);
+    // What cannot be judged is no difference.
+    world.write("full.toml", WRONG.replace("[world]", "[world]\nfree_blocks = 1"));
+    let ended = world.run("fuzz --replay full.toml");
+    assert_eq!(ended.code, 2);
+    assert!(ended.err.contains("full.toml: it cannot be judged: "), "{}", ended.err);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! they say so and check nothing.
 
 mod fuzz;
+mod judges;
 mod races;
 mod refusals;
 mod runs;

@@ -45,6 +45,16 @@ fn bad_jobs_name_line_column_and_key() {
 }
 
 #[test]
+fn files_of_other_kinds_say_what_was_expected() {
+    let world = World::new();
+    world.write("binary.json", [b'{', 0xff, 0xfe]);
+    let says = "binary.json is not text in UTF-8 (byte 1): expected a golden in JSON";
+    refused(&world, "conform binary.json", 2, says);
+    world.write("empty.toml", "# nothing\n");
+    refused(&world, "run empty.toml", 2, "empty.toml:1:1: the file says nothing: a scenario has");
+}
+
+#[test]
 fn bad_options_say_what_was_expected() {
     let world = World::new();
     world.write("job.fio", "[j]\nrw=write\nsize=1m\n");

@@ -25,7 +25,7 @@ const PAGE_BUDGET: usize = 300 * 1024;
 /// Most bytes that the engine and its glue may have; they load when they are needed.
 const ENGINE_BUDGET: usize = 400 * 1024;
 /// Folders of the modules, and their names in `pkg`.
-const MODULES: [(&str, &str); 2] = [("web", "folioscope"), ("web/engine", "engine")];
+const MODULES: [(&str, &str); 2] = [("web/page", "folioscope"), ("web/engine/module", "engine")];
 const DIST: &str = "web/dist";
 
 /// Contents of a folder by relative path.

@@ -31,6 +31,7 @@ pub const LIBRARY: Library<'_> = Library {
         "17-what-the-stripe-cache-absorbs",
         "18-bytes-from-the-wrong-place",
         "19-the-write-hole",
+        "20-the-read-that-ended-twice",
     ],
     scenarios: files!["scenarios":
         "a-bio-a-buffer",
@@ -45,6 +46,7 @@ pub const LIBRARY: Library<'_> = Library {
         "how-a-bio-ends",
         "one-byte-through-mmap",
         "read-before-write",
+        "read-ended-twice",
         "readahead",
         "sandbox",
         "stripe-absorbed",

@@ -5,6 +5,7 @@ use super::time::Motion;
 use super::{App, Msg};
 use crate::browser::read;
 use crate::edit::Edit;
+use crate::find::Ask;
 use crate::hand;
 use crate::lesson;
 use crate::open::{self, Found};
@@ -81,6 +82,9 @@ impl App {
                 };
                 state.source = source;
                 let said = share::arrive(&mut state, target);
+                if state.find.works() {
+                    ctx.link().send_message(Msg::Find(Ask::Work));
+                }
                 self.show(state);
                 self.alert = sorry.or(said);
                 if self.editor.opened() {

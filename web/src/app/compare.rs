@@ -159,7 +159,7 @@ impl App {
             state.find.marks.iter().map(|mark| (mark.at, address(mark.at))).collect();
         let (title, lanes, file) = (state.title(), state.lanes.clone(), state.file);
         let (form, grain, speed) = (state.form, state.grain, state.speed);
-        let (why, find, compare) = (state.why, state.find, state.compare);
+        let (why, find, compare, looking) = (state.why, state.find, state.compare, state.looking);
         let measure = state.chart.measure;
         let mut new = State::file(title, to(state.session));
         let run = &new.session.runs()[0];
@@ -179,7 +179,7 @@ impl App {
         new.chart.measure = measure;
         (new.lanes, new.form, new.grain, new.speed, new.why) = (lanes, form, grain, speed, why);
         if file < new.session.files() {
-            new.file = file;
+            (new.file, new.looking) = (file, looking);
         }
         if let Some(at) = at {
             new.session.go(at);

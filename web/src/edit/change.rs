@@ -1,7 +1,8 @@
-//! Changes that a form, or the stage, makes in the text: one value, or one block, and nothing else.
+//! Changes that a form, or the stage, makes in the text: one value, or one block, and nothing else;
+//! with another operation go the keys that it does not take.
 
 use super::size::stepped;
-use folioscope_core::service::{Checked, Field, Section};
+use folioscope_core::service::{Checked, Field, Section, means};
 use folioscope_core::sort::sort_by_key;
 use std::ops::Range;
 
@@ -41,13 +42,14 @@ pub(super) fn apply(text: &str, form: &Checked, selected: usize, change: &Change
     match change {
         Change::Set(section, key, value) => {
             let field = field(section, key)?;
+            let idle = idle(form.sections.get(*section)?, key, value);
             let (place, new) = match (&field.remove, value.is_empty()) {
                 (Some(gone), true) => (gone.clone(), String::new()),
                 (None, true) if field.value.is_none() => return None,
                 _ if field.value.as_ref() == Some(value) => return None,
                 _ => field.set(value),
             };
-            Some(splice(text, place, &new, *section))
+            Some(splice_without(text, place, &new, idle, *section))
         }
         Change::Step(section, key, up) => {
             let field = field(section, key)?;
@@ -70,9 +72,40 @@ pub(super) fn apply(text: &str, form: &Checked, selected: usize, change: &Change
     }
 }
 
+/// The bytes of keys that mean nothing once a key has this value.
+fn idle(section: &Section, key: &str, value: &str) -> Vec<Range<usize>> {
+    let fields = section.fields.iter().filter(|field| field.value.is_some() && field.key != key);
+    let idle = fields.filter(|field| !means(&section.table, (key, value), &field.key));
+    idle.filter_map(|field| field.remove.clone()).collect()
+}
+
 fn splice(text: &str, place: Range<usize>, new: &str, selected: usize) -> Done {
-    let whole = format!("{}{new}{}", &text[..place.start], &text[place.end..]);
-    let caret = place.start..place.start + new.len();
+    splice_without(text, place, new, Vec::new(), selected)
+}
+
+/// What is new in one place, and stretches that are gone in others.
+fn splice_without(
+    text: &str,
+    place: Range<usize>,
+    new: &str,
+    mut gone: Vec<Range<usize>>,
+    selected: usize,
+) -> Done {
+    let mut whole = String::new();
+    let mut caret = 0..0;
+    let mut at = 0;
+    gone.push(place.clone());
+    sort_by_key(&mut gone, |one| one.start);
+    for one in gone {
+        // Two of them may have a comma in common.
+        whole += &text[at..one.start.max(at)];
+        if one == place {
+            caret = whole.len()..whole.len() + new.len();
+            whole += new;
+        }
+        at = one.end.max(at);
+    }
+    whole += &text[at..];
     Done { text: whole, selected, caret, target: None }
 }
 

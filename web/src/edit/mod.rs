@@ -19,6 +19,7 @@ use change::apply;
 use folioscope_core::service::{Checked, Opened, Reply, Request, Section};
 use folioscope_core::trace::address::Address;
 use folioscope_core::trace::header::Header;
+use folioscope_core::trace::rule::Rule;
 use folioscope_core::trace::timeline::Recording;
 use history::History;
 use std::collections::VecDeque;
@@ -44,6 +45,8 @@ pub enum Edit {
     Redo,
     /// A table is chosen.
     Select(usize),
+    /// A field of a table is wanted.
+    Field(usize, &'static str),
     /// To what is wrong.
     ToWrong,
     /// Run it now.
@@ -110,6 +113,8 @@ pub(crate) struct Editor {
     pub(crate) refused: Option<String>,
     /// Where the caret is wanted; taken when it was put there.
     pub(crate) caret: Option<Range<usize>>,
+    /// The field that is to have the focus; taken when it got it.
+    pub(crate) field: Option<&'static str>,
     /// It opens with what comes next.
     waits: bool,
     history: History,
@@ -137,6 +142,7 @@ impl Default for Editor {
             selected: 0,
             refused: None,
             caret: None,
+            field: None,
             waits: false,
             history: History::default(),
             revision: 0,
@@ -213,6 +219,10 @@ impl Editor {
                 }
             }
             Edit::Select(at) => return self.select(at),
+            Edit::Field(at, key) => {
+                self.field = Some(key);
+                return self.select(at);
+            }
             Edit::ToWrong => {
                 let wrong = self.checked().and_then(|checked| checked.wrong.as_ref());
                 self.caret = wrong.map(|wrong| wrong.place.clone());
@@ -359,8 +369,10 @@ impl Editor {
             Keep::Was(side) => self.beside(side, runs),
         };
         let held = state.map(|state| held(&state.session)).unwrap_or_default();
+        let spoken = if self.keep == Keep::Own { 0 } else { runs.len() - 1 };
         match Session::of_runs(title, runs) {
             Ok(session) => {
+                let session = session.spoken_of(spoken);
                 self.shown = self.revision;
                 let target = self.target.take().map_or(Target::Held(held), Target::End);
                 let said = format!("Run. {}", session.summary());
@@ -404,7 +416,12 @@ pub(crate) fn moment(session: &Session, target: Target) -> usize {
     let Some((side, run)) = session.runs().iter().enumerate().next_back() else { return 0 };
     let recording = run.timeline().recording();
     let ops = run.ops();
-    let end = |op: u32| ops.span(recording, op as usize).map(|(_, end)| end);
+    // What is done away with when the next operation begins belongs to that one.
+    let end = |op: u32| {
+        let (start, end) = ops.span(recording, op as usize)?;
+        let gone = recording.steps()[start..end].iter().rev();
+        Some(end - gone.take_while(|step| step.rule == Rule::Retired).count())
+    };
     let position = match target {
         Target::Held(address) => {
             let start = || ops.span(recording, address.op as usize).map(|(start, _)| start);

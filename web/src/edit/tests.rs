@@ -136,7 +136,11 @@ fn operations_are_added_moved_and_taken_out() {
     let keys = vec![("do", "\"pwrite\"".to_owned()), ("len", "\"4k\"".to_owned())];
     desk.does(Edit::Change(Change::Op(Some(1), keys.clone())));
     assert_eq!(desk.ops(), ["pread 64k at 0", "pwrite 4k at 0", "pwrite 4k at 20k", "fsync"]);
-    assert!(desk.state.session.place().starts_with("op 2 of"), "{}", desk.state.session.place());
+    let place = desk.state.session.place();
+    assert!(place.starts_with("B: op 2 of 4"), "{place}");
+    let steps = desk.state.session.steps();
+    let op = steps.last().copied().flatten().and_then(|step| step.op).expect("one of an operation");
+    assert_eq!(op.get(), 1, "the end of the new operation is shown, and no more");
     desk.does(Edit::Change(Change::Op(None, keys.clone())));
     desk.does(Edit::Change(Change::Op(Some(0), keys)));
     assert_eq!(desk.ops().len(), 6);
@@ -151,7 +155,7 @@ fn operations_are_added_moved_and_taken_out() {
     assert_eq!(desk.editor.selected, first);
     assert!(desk.editor.text.starts_with("# A place to try things"));
     desk.does(Edit::Select(first + 1));
-    assert!(desk.state.session.place().starts_with("op 2 of"), "{}", desk.state.session.place());
+    assert!(desk.state.session.place().starts_with("B: op 2 of"), "{}", desk.state.session.place());
 }
 
 #[test]
@@ -173,6 +177,42 @@ fn tables_are_added_and_a_key_without_a_value_is_gone() {
     let switch = section.fields.iter().find(|field| field.key == "write_chunk").expect("a switch");
     assert_eq!((switch.usual.as_str(), switch.value.as_ref()), ("page", None));
     assert!(matches!(&switch.input, Input::Word(words) if words.len() == 3));
+}
+
+#[test]
+fn with_another_operation_go_the_keys_that_it_does_not_take() {
+    let mut desk = Desk::new(TEXT);
+    let op = desk.section("op") + 1;
+    let set = |word: &str| Edit::Change(Change::Set(op, "do".to_owned(), word.to_owned()));
+    desk.does(set("pread"));
+    assert_eq!(desk.ops()[1], "pread 4k at 20k");
+    desk.does(set("fsync"));
+    assert_eq!(desk.ops()[1], "fsync");
+    assert!(desk.editor.checked().expect("an answer").wrong.is_none());
+    let caret = desk.editor.caret.clone().expect("a place");
+    assert_eq!(&desk.editor.text[caret], "\"fsync\"");
+    // A word that is none takes nothing away.
+    desk.does(Edit::Change(Change::Set(op - 1, "do".to_owned(), "preed".to_owned())));
+    assert_eq!(desk.ops()[0], "preed 64k at 0");
+    desk.does(Edit::Typed(
+        TEXT.replace(
+            "do = \"fsync\"",
+            "do = \"fsync\"\n\n[array]\n\
+        level = \"raid5\" # parity\nchunk = \"4k\"\nlayout = \"left-symmetric\"\nmembers = 4",
+        ),
+        0,
+    ));
+    let array = desk.section("array");
+    desk.does(Edit::Change(Change::Set(array, "level".to_owned(), "raid1".to_owned())));
+    assert!(desk.editor.text.ends_with("level = \"raid1\" # parity\nmembers = 4\n"));
+    let inline = "[{ do = \"pwrite\", at = 0, len = \"4k\", byte = 1 }]";
+    let (start, _) = TEXT.split_once("[[op]]").expect("operations");
+    let text = start.replacen("version = 0", &format!("version = 0\nop = {inline}"), 1);
+    desk.does(Edit::Typed(text, 0));
+    let op = desk.section("op");
+    desk.does(Edit::Change(Change::Set(op, "do".to_owned(), "fsync".to_owned())));
+    assert!(desk.editor.checked().expect("an answer").wrong.is_none(), "{}", desk.editor.text);
+    assert!(desk.editor.text.contains("op = [{ do = \"fsync\""), "{}", desk.editor.text);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use super::{Link, on};
 use crate::app::Msg;
 use crate::edit::size::written;
 use crate::edit::{Change, Edit, Editor, Keep, from_utf16, place, utf16};
+use crate::grips::write;
 use crate::state::State;
 use folioscope_core::scene::spots::Thing;
 use folioscope_core::service::{Checked, Section, Wrong};
@@ -36,6 +37,10 @@ pub(crate) fn edit(link: &Link, editor: &Editor, state: Option<&State>, text: &N
             { head(link, editor) }
             if let Some((checked, fresh)) = editor.form() {
                 { chips(link, editor, checked, (current, here)) }
+                <p class="hint">
+                    { "Drag on the ruler of the picture to write; the edges of folios, chunks, \
+                       requests and arrays, and a partition\u{2019}s axis, can be dragged, too." }
+                </p>
                 { form(link, editor, checked, fresh) }
             }
             { sheet(link, editor, text) }
@@ -46,7 +51,7 @@ pub(crate) fn edit(link: &Link, editor: &Editor, state: Option<&State>, text: &N
 
 /// The operation that the last run is in, from 0.
 fn current_op(state: &State) -> Option<usize> {
-    let step = state.session.steps().into_iter().flatten().next_back()?;
+    let step = state.session.runs().last()?.timeline().current()?;
     step.op.map(|op| op.get() as usize)
 }
 
@@ -62,7 +67,8 @@ fn under_cursor(state: &State) -> Option<(u64, u64, usize)> {
         | Thing::Bio(_)
         | Thing::Request(_)
         | Thing::Chunk { .. }
-        | Thing::Left(_) => return None,
+        | Thing::Left(_)
+        | Thing::Part(_) => return None,
     };
     let run = state.session.runs().last()?;
     let block = run.timeline().header().geometry.block_size().get();
@@ -218,9 +224,7 @@ fn chips(
 /// the end.
 fn write_op(under: Option<(u64, u64, usize)>) -> Edit {
     let (at, len, after) = under.map_or((0, 4096, None), |(at, len, op)| (at, len, Some(op)));
-    let size = |bytes: u64| format!("\"{}\"", written(bytes));
-    let keys = vec![("do", "\"pwrite\"".to_owned()), ("at", size(at)), ("len", size(len))];
-    Edit::Change(Change::Op(after, keys))
+    Edit::Change(write((at, len), (after, None)))
 }
 
 fn sync_op() -> Edit {

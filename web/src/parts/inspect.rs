@@ -1,7 +1,7 @@
 //! The inspector, the cursor on the picture with its keys, and the tools that zoom.
 
 use super::{Link, on};
-use crate::app::{Act, Msg};
+use crate::app::{Act, Hold};
 use crate::looking::{Glance, PARTS};
 use crate::stage::Picture;
 use crate::state::State;
@@ -29,15 +29,27 @@ pub(crate) fn focused(link: &Link) -> Callback<FocusEvent> {
     link.callback(|_: FocusEvent| Act::Look(Glance::Focus))
 }
 
-/// Keys while the picture has the focus.
-pub(crate) fn keys(link: &Link) -> Callback<KeyboardEvent> {
-    link.batch_callback(|event: KeyboardEvent| {
-        if event.ctrl_key() || event.alt_key() || event.meta_key() {
+/// Keys while the picture has the focus; with Alt they change what is edited.
+pub(crate) fn keys(link: &Link, edits: bool) -> Callback<KeyboardEvent> {
+    link.batch_callback(move |event: KeyboardEvent| {
+        if event.ctrl_key() || event.meta_key() || (event.alt_key() && !edits) {
             return None;
         }
         let glance = glance(&event.key(), event.shift_key())?;
+        let message = match glance {
+            _ if !event.alt_key() => Act::Look(glance).into(),
+            Glance::Go(to) => Hold::Step(to).into(),
+            Glance::Open => Hold::Write.into(),
+            Glance::At(..)
+            | Glance::Focus
+            | Glance::Close
+            | Glance::In(_)
+            | Glance::Out(_)
+            | Glance::Fit
+            | Glance::To(_) => return None,
+        };
         event.prevent_default();
-        Some(Msg::from(Act::Look(glance)))
+        Some(message)
     })
 }
 
@@ -90,6 +102,13 @@ pub(crate) fn inspector(link: &Link, state: &State, picture: &Picture) -> Html {
             </li>
         }
     };
+    // What is too narrow for a finger is reached from beside it.
+    let go = |label: &'static str, sign: &'static str, to: Move| {
+        html! {
+            <button class="segment" aria-label={label}
+                onclick={on(link, move || Act::Look(Glance::Go(to)))}>{ sign }</button>
+        }
+    };
     let details = &found.details;
     html! {
         <section id="inspector" class="inspector" aria-label="Inspector">
@@ -106,7 +125,11 @@ pub(crate) fn inspector(link: &Link, state: &State, picture: &Picture) -> Html {
             if !details.causes.is_empty() {
                 <ul class="causes">{ for details.causes.iter().map(cause) }</ul>
             }
-            <button class="quiet" onclick={close}>{ "Close" }</button>
+            <div class="segments">
+                { go("To the left", "\u{2039}", Move::Left) }
+                { go("To the right", "\u{203a}", Move::Right) }
+                <button class="quiet" onclick={close}>{ "Close" }</button>
+            </div>
         </section>
     }
 }

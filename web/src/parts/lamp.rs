@@ -43,10 +43,11 @@ pub(crate) fn lamp(link: &Link, session: &Session) -> Html {
         <div id="lamp" class={classes!("lamp", (so_far > 0).then_some("broken"))}
             data-broken={so_far.to_string()}>
             if so_far == 0 {
-                <span title={format!("Rules that the kernel's code relies on, checked at every step \
-                    so far: {}", names.join(" "))}>
-                    { format!("{} invariants hold", names.len()) }
-                </span>
+                <details>
+                    <summary>{ format!("{} invariants hold", names.len()) }</summary>
+                    { "Rules that the kernel's code relies on, checked at every step so far: " }
+                    { names.join(" ") }
+                </details>
             } else {
                 <ul>
                     { for broken[first..so_far].iter().map(row) }

@@ -4,8 +4,8 @@ use super::{Link, inspect, on, raw};
 use crate::app::Act;
 use crate::stage::{Picture, swatch};
 use crate::state::{Form, Open, State};
-use folioscope_core::scene::evidence;
 use folioscope_core::scene::table::Table;
+use folioscope_core::scene::{evidence, swatch as shape};
 use web_sys::HtmlSelectElement;
 use yew::{Event, Html, NodeRef, TargetCast as _, html};
 
@@ -53,8 +53,16 @@ fn tools(link: &Link, state: &State, picture: &Picture) -> Html {
     }
 }
 
-/// The picture and its twin. Who cannot see the picture finds the tables, shown or not.
-pub(crate) fn stage(link: &Link, state: &State, picture: &Picture, place: &NodeRef) -> Html {
+/// The picture and its twin, and handles over the picture. Who cannot see it finds the tables,
+/// shown or not.
+pub(crate) fn stage(
+    link: &Link,
+    state: &State,
+    picture: &Picture,
+    place: &NodeRef,
+    handles: Option<Html>,
+) -> Html {
+    let edits = handles.is_some();
     let hidden = state.form == Form::Table;
     let twin = if state.form == Form::Picture { "vh" } else { "twin" };
     html! {
@@ -65,7 +73,8 @@ pub(crate) fn stage(link: &Link, state: &State, picture: &Picture, place: &NodeR
                 <div id="stage" class="frame" tabindex="0" role="application"
                     aria-roledescription="picture" aria-label={inspect::label(picture)}
                     onclick={inspect::pointed(link)} onfocus={inspect::focused(link)}
-                    onkeydown={inspect::keys(link)} ref={place.clone()} />
+                    onkeydown={inspect::keys(link, edits)} ref={place.clone()} />
+                { handles.unwrap_or_default() }
             }
             <div id="twin" class={twin}>
                 <p class="vh">{ &picture.scene.alt }</p>
@@ -102,10 +111,13 @@ pub(crate) fn caption(link: &Link, state: &State, picture: &Picture) -> Html {
             <ul id="legend" class="legend" aria-label="Legend">
                 { for picture.scene.legend.iter().map(|cell| html! {
                     <li>
-                        { raw(swatch(*cell)) }
+                        { raw(swatch(&shape(*cell))) }
                         <span class="letter">{ cell.letter() }</span>
                         { cell.words() }
                     </li>
+                }) }
+                { for picture.scene.signs.iter().map(|sign| html! {
+                    <li>{ raw(swatch(&sign.swatch())) }{ sign.words }</li>
                 }) }
             </ul>
             { tools(link, state, picture) }

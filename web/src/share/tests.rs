@@ -106,6 +106,33 @@ fn every_moment_of_a_scenario_comes_back() {
 }
 
 #[test]
+fn stops_and_marks_come_back() {
+    use crate::find::Ask;
+    let mut state = lesson_state();
+    for text in ["dirty > 64k", "any bio crosses a stripe"] {
+        for ask in [Ask::Type(text.to_owned()), Ask::Stop] {
+            state.find.ask(&state.session, ask);
+        }
+    }
+    for at in [9, 40, 100] {
+        state.session.go(at);
+        state.find.ask(&state.session, Ask::Mark);
+    }
+    state.go_to_stop(1);
+    let marks = state.find.marks.clone();
+    let fragment = returns(state);
+    assert!(fragment.starts_with("2/L7/2/"), "{fragment}");
+    let (again, _) = opened(&fragment).expect("it opens");
+    let stops: Vec<&str> = again.find.stops.iter().map(|job| job.text.as_str()).collect();
+    assert_eq!(stops, ["dirty > 64k", "any bio crosses a stripe"]);
+    assert_eq!(again.find.marks, marks);
+    assert!(again.find.works(), "they are looked for");
+    // Of another run that lacks them nothing is taken.
+    let lost = format!("{fragment}/mark-3-21-999");
+    assert_eq!(opened(&lost).expect("it opens").0.find.marks, marks);
+}
+
+#[test]
 fn other_settings_and_their_order_come_back() {
     let mut state = scenario(SCENARIO);
     state.session.swap();

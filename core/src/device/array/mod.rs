@@ -118,6 +118,18 @@ impl ArrayKind {
     }
 }
 
+impl ArrayKind {
+    /// How many members may fail, whichever, before bytes are gone.
+    pub fn tolerates(&self) -> u32 {
+        match *self {
+            Self::Parity { parity, .. } => parity.members() - parity.data_members(),
+            Self::Chunks { .. } => 0,
+            Self::Copies { members, chunk: None, .. } => members.saturating_sub(1),
+            Self::Copies { copies, .. } => copies.count().saturating_sub(1),
+        }
+    }
+}
+
 impl Array {
     /// An array whose members are empty; none if it cannot be.
     pub fn new(kind: ArrayKind, thread: ArrayThread) -> Option<Self> {

@@ -2,11 +2,13 @@
 //! or as it was at any time since.
 
 use crate::engine::WriteFlags;
+use crate::errno::Errno;
 use crate::ops::fallocate::FallocMode;
 use crate::scenario::Action;
 use crate::units::{Bytes, FileRange, Pos};
 
-/// What the device held before anybody wrote anything. No operation writes it.
+/// What the device held before anybody wrote anything, unless a scenario writes it: then the next
+/// byte that it does not.
 pub(super) const STALE: u8 = 0xd7;
 /// Bytes that are compared at once.
 const PART: usize = 512;
@@ -74,6 +76,11 @@ pub(super) struct History {
     /// A change of size or space failed on its way: what the file holds now is not known here, but
     /// never what the device held before.
     lost: bool,
+    /// What was stored behind EOF, and where EOF was then: in some kernels it shows when the file
+    /// grows over it.
+    tails: Vec<(usize, u8)>,
+    /// What the device held before.
+    stale: u8,
     /// Changes with every change.
     pub(super) version: u64,
 }
@@ -99,13 +106,15 @@ fn put(content: &mut Vec<u8>, range: FileRange, byte: u8, grows: bool) {
 
 impl History {
     /// A file that is durable as it is.
-    pub(super) fn new(content: Vec<u8>) -> Self {
+    pub(super) fn new(content: Vec<u8>, stale: u8) -> Self {
         Self {
             all: vec![content],
             shifts: Vec::new(),
             before: 0,
             unsure: false,
             lost: false,
+            tails: Vec::new(),
+            stale,
             version: 0,
         }
     }
@@ -152,12 +161,18 @@ impl History {
         self.version += 1;
     }
     /// An operation begins: from now on the file may be as it makes it, or as it is on the way.
-    pub(super) fn begin(&mut self, action: &Action, block: u64) {
+    /// `hides_tail`: what a mapping stores behind EOF does not show when the file grows over it.
+    pub(super) fn begin(&mut self, action: &Action, block: u64, hides_tail: bool) {
         self.before = self.all.len() - 1;
         let mut now = self.now().clone();
         match action {
             Action::Pwrite { range, byte, .. } => put(&mut now, *range, *byte, true),
-            Action::MmapStore { range, byte } => put(&mut now, *range, *byte, false),
+            Action::MmapStore { range, byte } => {
+                if !hides_tail && range.end().get() > now.len() as u64 {
+                    self.tails.push((now.len(), *byte));
+                }
+                put(&mut now, *range, *byte, false);
+            }
             Action::Truncate(size) => now.resize(size.get() as usize, 0),
             Action::Fallocate(mode, range) => return self.reshape(*mode, *range, block),
             Action::Pread { .. }
@@ -220,9 +235,24 @@ impl History {
         let before = self.all[self.before].clone();
         self.push(before);
     }
-    /// The operation, which failed, may have been done in part.
-    pub(super) fn lose_track_after(&mut self, action: &Action) {
-        self.lost |= matches!(action, Action::Truncate(_) | Action::Fallocate(..));
+    /// An operation that is no sync failed.
+    pub(super) fn gave_up(&mut self, action: &Action, errno: Option<Errno>) {
+        if let Action::MmapStore { .. } = action {
+            // The pages before the first one behind EOF were stored; how many before another error
+            // nobody says.
+            self.unsure |= errno != Some(Errno::Fault);
+            return;
+        }
+        self.failed(false);
+        // What is not refused at once may have been done in part.
+        let refused = matches!(errno, Some(Errno::Inval | Errno::FBig | Errno::OpNotSupp));
+        let changes = matches!(action, Action::Truncate(_) | Action::Fallocate(..));
+        self.lost |= changes && !refused;
+    }
+    /// Bytes of memory that went bad may have been copied into clean folios, and may be written
+    /// with them at any time.
+    pub(super) const fn spoiled(&mut self) {
+        self.unsure = true;
     }
     /// The operation, no sync, did so many bytes of what it was asked for.
     pub(super) fn done(&mut self, action: &Action, done: Bytes) {
@@ -240,7 +270,8 @@ impl History {
             return;
         }
         let now = self.now().clone();
-        *self = Self { version: self.version + 1, ..Self::new(now) };
+        let tails = core::mem::take(&mut self.tails);
+        *self = Self { version: self.version + 1, tails, ..Self::new(now, self.stale) };
     }
     /// The bytes of a range are durable as they are, and the size that they need: zeros behind the
     /// recorded size need none. All records are durable, so that the file was shifted for sure.
@@ -270,8 +301,11 @@ impl History {
     /// orders no data before its records, so that blocks that were never durable may show what the
     /// device held before.
     pub(super) fn look(&self, found: &[u8], exposes: bool) -> Result<(), Wrong> {
+        if self.lost && exposes {
+            return Ok(());
+        }
         if self.lost {
-            let stale = found.iter().position(|byte| *byte == STALE);
+            let stale = found.iter().position(|byte| *byte == self.stale);
             return stale.map_or(Ok(()), |pos| Err(Wrong::Stale(pos as u64)));
         }
         let sizes = self.all.iter().map(Vec::len);
@@ -294,10 +328,14 @@ impl History {
                     let first = at(&self.all[0], pos);
                     first == 0 || self.all.iter().any(|content| at(content, pos) != first)
                 };
-                match *byte {
-                    STALE if exposes && changed() => {}
-                    STALE => return Err(Wrong::Stale(pos as u64)),
-                    other => return Err(Wrong::Byte(pos as u64, other)),
+                if self.tails.iter().any(|(eof, stored)| pos >= *eof && byte == stored) {
+                    continue;
+                }
+                if *byte != self.stale {
+                    return Err(Wrong::Byte(pos as u64, *byte));
+                }
+                if !(exposes && changed()) {
+                    return Err(Wrong::Stale(pos as u64));
                 }
             }
         }
@@ -342,8 +380,8 @@ mod tests {
 
     #[test]
     fn old_and_new_and_nothing_else_is_fine_until_a_sync() {
-        let mut history = History::new(vec![1; 4]);
-        history.begin(&write(2, 6, 2), 1);
+        let mut history = History::new(vec![1; 4], STALE);
+        history.begin(&write(2, 6, 2), 1, false);
         for fine in [&[1, 1, 1, 1][..], &[1, 1, 2, 1], &[1, 1, 1, 2, 0], &[1, 1, 2, 2, 2, 2]] {
             assert_eq!(history.look(fine, false), Ok(()), "{fine:?}");
         }
@@ -362,15 +400,15 @@ mod tests {
 
     #[test]
     fn a_collapse_may_be_caught_on_its_way() {
-        let mut history = History::new(vec![1, 2, 3, 4]);
+        let mut history = History::new(vec![1, 2, 3, 4], STALE);
         let range = FileRange::between(Pos::new(1), Pos::new(2));
-        history.begin(&Action::Fallocate(FallocMode::Collapse, range), 1);
+        history.begin(&Action::Fallocate(FallocMode::Collapse, range), 1, false);
         for fine in [&[1, 2, 3, 4][..], &[1, 0, 3, 4], &[1, 3, 4, 0], &[1, 3, 4]] {
             assert_eq!(history.look(fine, false), Ok(()), "{fine:?}");
         }
         assert_eq!(history.look(&[2, 3, 4, 0], false), Err(Wrong::Byte(0, 2)));
         // Written in place after the shift, which was never recorded.
-        history.begin(&write(2, 3, 9), 1);
+        history.begin(&write(2, 3, 9), 1, false);
         assert_eq!(history.look(&[1, 3, 9], false), Ok(()));
         assert_eq!(history.look(&[1, 2, 3, 9], false), Ok(()));
         assert_eq!(history.look(&[1, 9, 3, 4], false), Err(Wrong::Byte(1, 9)));

@@ -8,33 +8,38 @@
 
 mod generate;
 mod history;
+mod known;
+mod state;
 
 use super::armed::Armed;
+use super::order::flushers;
 use super::perform::perform;
 use super::run::Simulation;
-use super::{Action, FileSystem, Scenario, StartFile, Variant};
-use crate::check::invariants::name;
-use crate::device::sim::{Sim, Timing};
+use super::{Action, FileSystem, Scenario, Variant};
+use crate::behaviour::ZeroFlush;
+use crate::device::array::ArrayAct;
+use crate::device::sim::Sim;
 use crate::device::store::Store;
 use crate::device::volatile::{Everything, Nothing};
-use crate::engine::{Engine, Host, Stuck, drive, settle};
-use crate::fs::extent_map::Extent;
-use crate::iomap::MapType;
-use crate::journal::Image;
+use crate::engine::{Engine, Host, Stuck, beside, drive, settle};
+use crate::errno::Errno;
 use crate::power::Sectors;
 use crate::scenario::random::Random;
 use crate::trace::sink::NoTrace;
-use crate::units::{Bytes, DevAddr, FileId, Pos};
+use crate::units::{Bytes, FileId, Pos};
 use crate::world::{Effect, Env};
 pub use generate::generate;
 pub use history::Wrong;
-use history::{History, STALE, durable_by};
-use std::collections::BTreeSet;
+use history::{History, durable_by};
+pub use known::check_histories;
+use known::{Links, stale_byte};
 
 /// How thoroughly to look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Thoroughness {
-    /// States that are drawn at each moment.
+    /// Every so many moments are looked at: 1 is all of them.
+    pub every: u64,
+    /// States that are drawn at each of them.
     pub states: u32,
     /// Of so many states one is mounted by an engine and read through it.
     pub mount_every: u32,
@@ -49,6 +54,8 @@ pub struct Thoroughness {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Looked {
     /// Moments at which what a cut may leave had changed.
+    pub passed: u64,
+    /// Those of them that were looked at.
     pub moments: u64,
     /// States that were looked at.
     pub states: u64,
@@ -60,6 +67,7 @@ pub struct Looked {
 
 impl core::ops::AddAssign for Looked {
     fn add_assign(&mut self, more: Self) {
+        self.passed += more.passed;
         self.moments += more.moments;
         self.states += more.states;
         self.mounted += more.mounted;
@@ -98,6 +106,9 @@ pub enum Failed {
     /// A state is not as it should be.
     #[error(transparent)]
     Found(#[from] Box<Found>),
+    /// There is nothing to look at.
+    #[error("its array has lost more members than it can do without")]
+    Gone,
     /// The run never ended.
     #[error("operation {0}: {1}")]
     Stuck(usize, Stuck),
@@ -106,15 +117,22 @@ pub enum Failed {
 /// Runs a scenario and looks at what a power cut would leave, all the way.
 pub fn sweep(scenario: &Scenario, variant: &Variant, how: Thoroughness) -> Result<Looked, Failed> {
     let (scenario, variant) = (scenario.of(variant), &Variant { own: None, ..variant.clone() });
+    if !scenario.keeps_bytes() {
+        return Err(Failed::Gone);
+    }
+    let stale = stale_byte(scenario);
     let Simulation { engine, mut sim } =
-        Simulation::with_store(scenario, variant, NoTrace, Store::stale(STALE));
+        Simulation::with_store(scenario, variant, NoTrace, Store::stale(stale));
     sim.track_power();
     engine.track_records();
     let contents = |at| sim.durable_bytes(&engine, FileId::new(at as u32));
-    let files = (0..scenario.files.len()).map(|at| History::new(contents(at))).collect();
-    let watch = Watch { scenario, variant, how, files, op: 0 };
+    let files = (0..scenario.files.len()).map(|at| History::new(contents(at), stale)).collect();
+    let links = Links::of(scenario);
+    let watch = Watch { scenario, variant, how, files, links, stale, op: 0 };
     let mut host = Watching { sim, watch, looked: Looked::default(), seen: None, found: None };
     let mut armed = Armed::new(scenario);
+    let mut background = flushers(scenario, &engine);
+    let mut failed = scenario.array_failed;
     for (at, op) in scenario.ops.iter().enumerate() {
         host.watch.op = at;
         host.watch.begin(op.file, &op.action);
@@ -123,15 +141,25 @@ pub fn sweep(scenario: &Scenario, variant: &Variant, how: Thoroughness) -> Resul
             break;
         }
         if let Action::Array(act) = op.action {
+            if let ArrayAct::Fail(member) = act {
+                failed = failed.with(member);
+                // Bytes that nobody has any more are nothing to look at.
+                if scenario.array.is_some_and(|array| failed.count() > array.tolerates()) {
+                    break;
+                }
+            }
             host.sim.act(&engine, act);
             host.look(&engine);
             continue;
         }
         armed.arm(at, &engine, &mut host.sim);
-        let result = drive(&engine, &mut host, perform(&engine, *op, armed.user(at), None));
+        let bad_memory = armed.user(at);
+        let spoils = !bad_memory.is_empty();
+        let performed = beside(perform(&engine, *op, bad_memory, None), &mut background);
+        let result = drive(&engine, &mut host, performed);
         let result = result.map_err(|stuck| Failed::Stuck(at, stuck))?;
         host.look(&engine);
-        host.watch.end(op.file, &op.action, result.0.ok());
+        host.watch.end(op.file, &op.action, result.0, spoils);
         host.look(&engine);
     }
     settle(&engine, &mut host);
@@ -148,24 +176,30 @@ struct Watch<'a> {
     variant: &'a Variant,
     how: Thoroughness,
     files: Vec<History>,
+    links: Links,
+    /// What the device held before.
+    stale: u8,
     op: usize,
 }
 
 impl Watch<'_> {
     fn begin(&mut self, file: FileId, action: &Action) {
         let block = self.scenario.geometry.block_size().get();
-        self.files[file.get() as usize].begin(action, block);
+        let keeps = self.variant.behaviours.zero_flush != ZeroFlush::Never;
+        self.files[file.get() as usize].begin(action, block, keeps);
     }
-    fn end(&mut self, file: FileId, action: &Action, done: Option<Bytes>) {
+    /// An operation ended; `spoils`: the memory that it was given was bad.
+    fn end(&mut self, file: FileId, action: &Action, result: Result<Bytes, Errno>, spoils: bool) {
+        let done = result.ok();
+        if spoils {
+            self.files[file.get() as usize].spoiled();
+        }
         let all = matches!(action, Action::Syncfs);
         for (at, history) in self.files.iter_mut().enumerate() {
             let mine = at == file.get() as usize;
             match (done, durable_by(action, done.unwrap_or(Bytes::ZERO))) {
                 (None, Some(_)) if mine || all => history.failed(true),
-                (None, None) if mine => {
-                    history.failed(false);
-                    history.lose_track_after(action);
-                }
+                (None, None) if mine => history.gave_up(action, result.err()),
                 (Some(done), None) if mine => history.done(action, done),
                 (Some(_), Some(range)) if mine || all => {
                     if range.start() == Pos::ZERO && range.end() > Pos::new(1 << 60) {
@@ -177,6 +211,10 @@ impl Watch<'_> {
                 (Some(_) | None, _) => {}
             }
         }
+    }
+    /// Whether a device keeps a file; one in memory is gone with the power.
+    fn kept(&self, file: usize) -> bool {
+        self.scenario.files[file].fs != FileSystem::Memory
     }
     /// Whether the file system of a file orders no data before its records.
     fn exposes(&self, file: usize) -> bool {
@@ -211,15 +249,22 @@ impl Watching<'_> {
     /// Looks at many states, if anything changed since the last time.
     fn look<E: Env>(&mut self, engine: &Engine<E>) {
         let files = self.watch.files.iter().map(|file| file.version).sum();
-        let (durable, log, next) = engine.look(|world| {
+        let now = engine.look(|world| {
             let journal = world.journal();
-            (journal.durable().to_vec(), journal.log().to_vec(), journal.all())
+            [self.sim.power_version(), journal.all(), journal.log().len() as u64, files]
         });
-        let now = [self.sim.power_version(), next, log.len() as u64, files];
         if self.found.is_some() || self.seen == Some(now) {
             return;
         }
         self.seen = Some(now);
+        self.looked.passed += 1;
+        if !(self.looked.passed - 1).is_multiple_of(self.watch.how.every) {
+            return;
+        }
+        let (durable, log) = engine.look(|world| {
+            let journal = world.journal();
+            (journal.durable().to_vec(), journal.log().to_vec())
+        });
         let remains = self.sim.remains();
         // The records as each of these transactions leaves them.
         let mut images = vec![durable];
@@ -263,125 +308,5 @@ impl Watching<'_> {
             }
         }
         self.looked.moments += 1;
-    }
-}
-
-/// What is wrong, with which file.
-type Problem = (usize, String, Option<Wrong>);
-
-impl Watch<'_> {
-    fn check(&self, images: &[Image], medium: &Store, mounts: bool) -> Result<(), Problem> {
-        self.check_space(images)?;
-        let contents: Vec<Vec<u8>> =
-            (0..images.len()).map(|file| self.content(&images[file], file, medium)).collect();
-        for (file, content) in contents.iter().enumerate() {
-            self.files[file].look(content, self.exposes(file)).map_err(|wrong| {
-                let what = match wrong {
-                    Wrong::Size(size) => format!("it has {size} bytes, as it never had"),
-                    Wrong::Stale(pos) => format!("byte {pos} is what the device held before"),
-                    Wrong::Byte(pos, byte) => format!("byte {pos} is {byte}, as it never was"),
-                };
-                (file, what, Some(wrong))
-            })?;
-        }
-        if mounts { self.check_mounted(images, medium, &contents) } else { Ok(()) }
-    }
-    /// The bytes of a file as its records and the medium give them.
-    fn content(&self, image: &Image, file: usize, medium: &Store) -> Vec<u8> {
-        let mut out = vec![0; image.size.get() as usize];
-        if self.scenario.files[file].extents.is_none() {
-            medium.read(DevAddr::ZERO + self.scenario.partition, &mut out);
-            return out;
-        }
-        let geometry = self.scenario.geometry;
-        for (at, extent) in &image.data {
-            let start = geometry.block_offset(at).get() as usize;
-            let len = geometry.blocks_bytes(extent.len).get() as usize;
-            let end = (start + len).min(out.len());
-            if let (MapType::Mapped, Some(addr)) = (extent.state, extent.addr)
-                && start < end
-            {
-                medium.read(addr + self.scenario.partition, &mut out[start..end]);
-            }
-        }
-        out
-    }
-    /// No two blocks of files lie in one place, unless they share it.
-    fn check_space(&self, images: &[Image]) -> Result<(), Problem> {
-        let geometry = self.scenario.geometry;
-        let mut places: Vec<(DevAddr, DevAddr, usize)> = Vec::new();
-        for (file, image) in images.iter().enumerate() {
-            for extent in image.data.values() {
-                if let Some(addr) = extent.addr {
-                    places.push((addr, addr + geometry.blocks_bytes(extent.len), file));
-                }
-            }
-        }
-        places.sort_unstable();
-        for pair in places.windows(2) {
-            let [(_, end, first), (start, _, second)] = pair else { continue };
-            let sharing = self.scenario.files[*first].shared && self.scenario.files[*second].shared;
-            if start < end && !(first != second && sharing) {
-                let what = format!("sector {} is in use twice", start.sector_floor());
-                return Err((*second, what, None));
-            }
-        }
-        Ok(())
-    }
-    /// A fresh engine on these records gives these bytes, counts the space that they take, and goes
-    /// on from there.
-    fn check_mounted(
-        &self,
-        images: &[Image],
-        medium: &Store,
-        contents: &[Vec<u8>],
-    ) -> Result<(), Problem> {
-        let calm = Scenario { device: Timing::Ram, ..self.scenario.clone() };
-        let Simulation { engine, mut sim } =
-            Simulation::with_store(&calm, self.variant, NoTrace, Store::stale(STALE));
-        sim.set_bytes(medium.clone());
-        for (file, image) in images.iter().enumerate() {
-            engine.mount(FileId::new(file as u32), image);
-        }
-        for (file, content) in contents.iter().enumerate() {
-            let id = FileId::new(file as u32);
-            let mut bytes = vec![0; content.len() + 1];
-            let mut dest = bytes.as_mut_slice();
-            let flags = crate::engine::ReadFlags::default();
-            let op = engine.pread(crate::units::TaskId::new(1), id, Pos::ZERO, &mut dest, flags);
-            let read = drive(&engine, &mut sim, op).map(|read| read.0);
-            let wrong = |what: String| (file, what, None);
-            if read != Ok(Ok(Bytes::new(content.len() as u64))) {
-                return Err(wrong(format!("a read after the mount gives {read:?}")));
-            }
-            bytes.truncate(content.len());
-            if let Some(at) = bytes.iter().zip(content).position(|(one, other)| one != other) {
-                return Err(wrong(format!("byte {at} is another after the mount")));
-            }
-        }
-        let broken = engine.look(crate::world::World::broken_invariants);
-        if let Some((number, pos)) = broken.first() {
-            return Err((0, format!("invariant {} is broken at {pos}", name(*number)), None));
-        }
-        let taken = engine.look(crate::world::World::space_taken);
-        let counted = self.space_of(images);
-        let listed = |file: &StartFile| file.fs == FileSystem::Extents && file.extents.is_some();
-        if self.scenario.files.iter().all(listed) && taken != counted {
-            return Err((0, format!("{taken} are taken, and files have {counted}"), None));
-        }
-        Ok(())
-    }
-    /// Bytes of the device that these records speak of, each once.
-    fn space_of(&self, images: &[Image]) -> Bytes {
-        let block = self.scenario.geometry.block_size();
-        let mut blocks: BTreeSet<u64> = BTreeSet::new();
-        let all = images.iter().flat_map(|image| image.data.values());
-        for Extent { len, addr, .. } in all.copied() {
-            let Some(addr) = addr else { continue };
-            for n in 0..len.get() {
-                blocks.insert(addr.get() / block.get() + n);
-            }
-        }
-        self.scenario.geometry.blocks_bytes(crate::units::Blocks::new(blocks.len() as u64))
     }
 }

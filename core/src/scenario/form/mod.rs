@@ -7,7 +7,7 @@
 mod page;
 
 use super::fields::{self, Problem, locate};
-use super::{Scenario, file};
+use super::{Scenario, file, keys};
 use core::fmt::Write as _;
 use core::ops::Range;
 use page::Page;
@@ -150,8 +150,14 @@ impl Field {
     }
 }
 
+/// Whether a key of a table means something where another one gets a word: another operation has
+/// other keys.
+pub fn means(table: &str, word: (&str, &str), key: &str) -> bool {
+    keys::takes(table, word, key)
+}
+
 /// A text in quotes.
-pub(super) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let mut out = String::from("\"");
     for letter in text.chars() {
         match letter {

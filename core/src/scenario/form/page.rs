@@ -3,8 +3,7 @@
 use super::{Addable, Field, Input, Section};
 use crate::behaviour::{Behaviours, Profile};
 use crate::scenario::fields::{self, Span};
-use crate::scenario::file;
-use crate::scenario::keys::{self, Key, Kind, OPS};
+use crate::scenario::keys::{self, Key, Kind};
 use core::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -43,7 +42,6 @@ impl<'a> Page<'a> {
         let world = root.get("world").and_then(|world| world.get_ref().as_table());
         let block = world.and_then(|world| world.get("block_size"));
         let block = block.and_then(|size| fields::size(size.get_ref()).ok());
-        let block = block.and_then(|raw| file::size(&Spanned::new(0..0, raw)).ok());
         let mut page = Self {
             text,
             blocks: Vec::new(),
@@ -298,8 +296,8 @@ impl<'a> Page<'a> {
     }
 }
 
-/// The keys that a table may have; of an operation those that mean something to it, and those that
-/// it has.
+/// The keys that a table may have; where they depend on a word of it, those that mean something
+/// beside this one, and those that it has.
 fn keys_of(table: &str, has: &DeTable<'_>) -> Vec<Key> {
     let all = match table {
         "" => keys::ROOT,
@@ -319,12 +317,8 @@ fn keys_of(table: &str, has: &DeTable<'_>) -> Vec<Key> {
         "schedule" => keys::SCHEDULE,
         _ => &[],
     };
-    if table != "op" {
-        return all.to_vec();
-    }
-    let name = has.get("do").and_then(|value| value.get_ref().as_str()).unwrap_or_default();
-    let own = OPS.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, own)| own);
-    let always = ["do", "file", "task", "repeat", "then"];
+    let Some((_, always, own)) = keys::of_word(table, has) else { return all.to_vec() };
+    let own = own.unwrap_or_default();
     let kept = |key: &&Key| {
         always.contains(&key.name) || own.contains(&key.name) || has.get(key.name).is_some()
     };

@@ -1,6 +1,7 @@
 //! Of every scenario of the assets: a value can be set, and taken out, without touching another.
 
 use super::{Checked, Field, Input, Splice, check, form};
+use crate::scenario::{fields, keys};
 use proptest::prelude::*;
 use std::fs;
 
@@ -58,8 +59,8 @@ fn a_value_is_set_and_taken_out_and_no_other_changes() {
         let before = values(&checked);
         let all = checked.sections.iter().flat_map(|section| &section.fields).enumerate();
         for (nth, field) in all {
-            // Another `do`, or another `rpm`, has other keys.
-            if ["do", "rpm"].contains(&field.key.as_str()) {
+            // Another one of these has other keys.
+            if ["do", "rpm", "level"].contains(&field.key.as_str()) {
                 continue;
             }
             if let Some(value) = &field.value {
@@ -150,4 +151,34 @@ proptest! {
             let _ = &text[addable.at..];
         }
     }
+}
+
+/// What a word takes is a key of its table, every key is taken by some word, and a form offers no
+/// key that would be refused.
+#[test]
+fn keys_and_the_words_that_take_them_are_the_same_keys() {
+    for (table, keys, words, word) in [
+        ("op", keys::OP, keys::OPS, "do"),
+        ("array", keys::ARRAY, keys::LEVELS, "level"),
+        ("fault", keys::FAULT, keys::FAULTS, "at"),
+    ] {
+        let mut taken: Vec<&str> = Vec::new();
+        for (name, own) in words {
+            let text = format!("{word} = {name:?}");
+            let root = fields::parse(&text).expect("it is TOML");
+            let (_, always, found) = keys::of_word(table, root.get_ref()).expect("it has words");
+            assert_eq!(found, Some(*own));
+            taken.extend(always.iter().chain(*own));
+        }
+        for key in keys::names(keys) {
+            assert!(taken.contains(&key), "{table}: nothing takes {key}");
+        }
+        let known = keys::names(keys);
+        assert!(taken.iter().all(|key| known.contains(key)), "{table}: {taken:?}");
+    }
+    let text = SIMPLE.replace("[[file]]", "[array]\nlevel = \"raid0\"\nmembers = 2\n\n[[file]]");
+    let (checked, _) = check(&text);
+    let array = checked.sections.iter().find(|one| one.table == "array").expect("an array");
+    let keys: Vec<&str> = array.fields.iter().map(|field| field.key.as_str()).collect();
+    assert_eq!(keys, ["level", "members", "chunk"]);
 }

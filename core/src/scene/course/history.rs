@@ -35,6 +35,8 @@ pub(in crate::scene) enum What {
         orders: (u8, u8),
         /// Where the mark of its readahead window is: whoever reads there asks for the next.
         mark: Option<u64>,
+        /// Whole blocks that the write which reads them overwrites at once: from, to.
+        vain: (u64, u64),
     },
     /// User memory was checked before a copy.
     Check {
@@ -120,8 +122,21 @@ fn sent(seen: &Seen<'_>, op: Option<OpId>, (id, bio): (u32, &BioRecord)) -> Opti
     }
     let reads = bio.head().op == BioOp::Read;
     let window = if reads { window(seen, (start, end)) } else { Window::default() };
-    let what = What::Bio { parts, cuts, orders: orders.unwrap_or((0, 0)), mark: window.mark };
+    let vain = if reads { overwritten(seen, op, (start, end)) } else { (start, start) };
+    let (orders, mark) = (orders.unwrap_or((0, 0)), window.mark);
+    let what = What::Bio { parts, cuts, orders, mark, vain };
     Some(Past { at: seen.position(), start, end, reader: window.reader, what, op })
+}
+
+/// The blocks of a read that the operation which waits for it is about to write as a whole.
+fn overwritten(seen: &Seen<'_>, op: Option<OpId>, (start, end): (u64, u64)) -> (u64, u64) {
+    let block = seen.model.geometry().block_size().get().max(1);
+    let op = op.and_then(|op| seen.model.ops().find(|(id, _)| *id == op.get()));
+    let Some((_, op)) = op.filter(|(_, op)| op.writes()) else { return (start, start) };
+    let (pos, behind) = (op.pos().get(), op.pos().get().saturating_add(op.len().get()));
+    let (from, to) = (pos.div_ceil(block) * block, behind / block * block);
+    let from = from.clamp(start, end);
+    (from, to.clamp(from, end))
 }
 
 /// The readahead that led to a read.

@@ -8,7 +8,7 @@ mod marks;
 mod returns;
 mod sent;
 
-pub(super) use history::{Past, What};
+pub(super) use history::{Part, Past, What};
 pub(super) use marks::{Mark, MarkKind};
 pub(super) use returns::{Change, Writer, writers};
 pub(super) use sent::{Own, Sent};

@@ -1,12 +1,13 @@
 //! Bios: what is being built and in flight, over the bytes of the file that it carries, each with
 //! the reason why it ended.
 
-use super::{MANY, joined};
+use super::comb::Bar;
+use super::{MANY, comb, joined};
 use crate::block::bio::{BioEnd, BioState};
 use crate::scene::canvas::{Area, Canvas, Wanted, id};
 use crate::scene::cells::Cargo;
 use crate::scene::draw::{Anchor, Pattern, Style};
-use crate::scene::fixed::{Fx, plural, px, whole};
+use crate::scene::fixed::{Fx, plural, px, text_width, whole};
 use crate::scene::layout::{Frame, Row, band};
 use crate::scene::limits::MAX_BIO_ROWS;
 use crate::scene::pack::pack;
@@ -23,7 +24,8 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
     let step = if full { BAR + 4 } else { 16 };
     let row = Row { height: step * rows - if full { 4 } else { 6 }, gap: 6, center: BAR / 2 };
     let agree = frame.agree(|a, b| same(&a.bios, &b.bios));
-    frame.stack(canvas, Lane::Bios, top, &row, agree, |canvas, run, y| {
+    let head = px(comb::height(frame));
+    let rest = frame.stack(canvas, Lane::Bios, top + head, &row, agree, |canvas, run, y| {
         let all = &frame.runs[run].now.bios;
         let places = pack(all);
         let most = if full { frame.limits.bio_rows.min(MAX_BIO_ROWS) } else { 1 };
@@ -38,6 +40,8 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
             let rows = (top, top + px(if full { BAR } else { 10 }));
             named.extend(bar(frame, canvas, run, bio, rows).map(|edges| (bio, edges, top)));
         }
+        let bars: Vec<_> = named.iter().map(|(bio, _, top)| over(bio, *top)).collect();
+        comb::crossings(frame, canvas, run, &bars);
         // Words last: they keep clear of every bar.
         if full {
             names(frame, canvas, run, &named);
@@ -48,7 +52,9 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
             let place = [(px(frame.x1), y + px(row.height - 5), Anchor::End)];
             canvas.label(id(run, "more", 0, 0), Style::Tick, frame.edges(), &place, &[&text]);
         }
-    })
+    });
+    comb::draw(frame, canvas, top);
+    head + rest
 }
 
 /// Whether two sets of bios look the same.
@@ -58,7 +64,12 @@ fn same(a: &[BioView], b: &[BioView]) -> bool {
 }
 
 /// Paints a stretch of one cargo.
-pub(super) fn cargo(canvas: &mut Canvas, mark: crate::scene::draw::Id, cargo: Cargo, area: Area) {
+pub(in crate::scene) fn cargo(
+    canvas: &mut Canvas,
+    mark: crate::scene::draw::Id,
+    cargo: Cargo,
+    area: Area,
+) {
     match cargo {
         Cargo::Asked => canvas.fill(mark, Style::Asked, area),
         Cargo::Waste => canvas.pattern(mark, Pattern::Hatch, area),
@@ -66,6 +77,13 @@ pub(super) fn cargo(canvas: &mut Canvas, mark: crate::scene::draw::Id, cargo: Ca
         Cargo::Done => canvas.framed(mark, Style::BioDone, area, 0),
         Cargo::Failed => canvas.fill(mark, Style::Failed, area),
     }
+}
+
+/// The number of a bio, the bytes of the file from its first to its last, and its row.
+fn over(bio: &BioView, top: Fx) -> Bar {
+    let start = bio.pieces.iter().map(|piece| piece.start).min().unwrap_or(0);
+    let end = bio.pieces.iter().map(|piece| piece.end).max().unwrap_or(0);
+    (bio.id, (start, end), (top, top + px(BAR)))
 }
 
 /// Draws one; returns its left and right edge, if any of it is shown.
@@ -129,12 +147,25 @@ fn names(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, all: &[Named<'_>]) 
     let reasons = wanted.iter().map(|label| label.texts.len()).max().unwrap_or(0);
     let level = canvas.level(Style::Stage, frame.edges(), &wanted);
     let level = level.filter(|level| level + 1 < reasons).unwrap_or(0);
-    for ((bio, ..), label) in all.iter().zip(&wanted) {
+    for ((bio, edges, top), label) in all.iter().zip(&wanted) {
         let first = level.min(label.texts.len().saturating_sub(1));
         let texts: Vec<&str> = label.texts[first..].iter().map(String::as_str).collect();
         let mark = id(run, "bioname", bio.id.into(), 0);
-        canvas.label(mark, Style::Stage, frame.edges(), &label.places, &texts);
+        if !canvas.label(mark, Style::Stage, frame.edges(), &label.places, &texts) {
+            inside(canvas, run, (bio, *edges, *top), &texts);
+        }
     }
+}
+
+/// Where there is no room beside a bar the words stand on a plate in it.
+fn inside(canvas: &mut Canvas, run: usize, (bio, (left, right), top): Named<'_>, texts: &[&str]) {
+    let wide = |text: &str| text_width(text, Style::Stage.size()) + px(8);
+    let Some(text) = texts.iter().find(|text| wide(text) + px(16) <= right - left) else { return };
+    let (middle, half) = ((left + right) / 2, wide(text) / 2);
+    let plate = band(middle - half, middle + half, top + px(2), top + px(BAR - 2));
+    canvas.fill(id(run, "bioplate", bio.id.into(), 0), Style::Ground, plate);
+    let mark = id(run, "bioname", bio.id.into(), 0);
+    canvas.text(mark, Style::Stage, (middle, top + px(13)), Anchor::Middle, text);
 }
 
 fn is_changed(frame: &Frame<'_>, run: usize, bio: &BioView) -> bool {
@@ -196,6 +227,11 @@ pub(in crate::scene) fn words(bio: &BioView, block: u64) -> Vec<String> {
         BioState::Building | BioState::InFlight => bio.end.words(),
     };
     let mut texts = Vec::new();
+    if let Some((from, to)) = bio.astray {
+        let [from, to] = [from, to].map(crate::scene::fixed::position);
+        texts.push(format!("{blocks}: bytes of {from}, not of {to}"));
+        texts.push(format!("{from}, not {to}"));
+    }
     if clean > 0 {
         texts.push(format!("{blocks}, {clean} clean \u{b7} {end}"));
     }

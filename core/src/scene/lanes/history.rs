@@ -4,20 +4,20 @@
 use super::bios::cargo;
 use crate::scene::canvas::{Canvas, id};
 use crate::scene::cells::Cargo;
-use crate::scene::course::{Course, Past, What, so_far};
+use crate::scene::course::{Course, Part, Past, What, so_far};
 use crate::scene::draw::{Anchor, Id, Mark, Pattern, Shape, Style};
-use crate::scene::fixed::{Fx, grouped, plural, px, size, whole};
+use crate::scene::fixed::{Fx, grouped, plural, px, size, text_width, whole};
 use crate::scene::layout::{Frame, Row, Run, band};
 use crate::scene::view::Lane;
 
 const WORDS: i32 = 15;
 /// Height of all rows.
-const TALL: i32 = 140;
+const TALL: i32 = 156;
 /// The same where there is one run.
 const TALLEST: i32 = 224;
 /// Highest row; from the next height on rows have words.
 const HIGHEST: i32 = 14;
-const WORDY: i32 = 12;
+const WORDY: i32 = 11;
 /// Most lines between folios of a row.
 const CUTS: usize = 64;
 
@@ -117,8 +117,8 @@ fn rows(frame: &Frame<'_>, canvas: &mut Canvas, (run, lane): (usize, Lane), top:
     let low = grid.pitch < 4;
     for (nth, group) in all.chunks(grid.share).enumerate() {
         let new = group.iter().any(|past| past.at == data.position);
-        for (k, past) in group.iter().enumerate() {
-            one(frame, canvas, (run, nth, k), past, row(nth));
+        for past in group {
+            one(frame, canvas, (run, nth), past, row(nth));
         }
         if let Some(past) = group.last().filter(|_| new && !low) {
             let (left, right) = ends(frame, past);
@@ -138,14 +138,26 @@ fn rows(frame: &Frame<'_>, canvas: &mut Canvas, (run, lane): (usize, Lane), top:
         let (left, right) = ends(frame, past);
         let y = row(nth).1 - px(1);
         let places = [(right + px(8), y, Anchor::Start), (left - px(8), y, Anchor::End)];
-        canvas.label(
-            id(run, "histsays", key(lane, nth), 0),
-            Style::Stage,
-            frame.edges(),
-            &places,
-            &texts,
-        );
+        let mark = id(run, "histsays", key(lane, nth), 0);
+        if !canvas.label(mark, Style::Stage, frame.edges(), &places, &texts) {
+            plate(canvas, mark, (left, right), row(nth), &texts);
+        }
     }
+}
+
+/// Words on a plate upon a row that leaves no room beside it.
+fn plate(
+    canvas: &mut Canvas,
+    mark: Id,
+    (left, right): (Fx, Fx),
+    (top, bottom): (Fx, Fx),
+    texts: &[&str],
+) {
+    let room = |text: &&&str| text_width(text, Style::Stage.size()) + px(24) < right - left;
+    let Some(text) = texts.iter().find(room) else { return };
+    let (x0, x1) = (left + px(8), left + px(16) + text_width(text, Style::Stage.size()));
+    canvas.fill(Id { k: 1, ..mark }, Style::Ground, band(x0, x1, top, bottom));
+    canvas.text(mark, Style::Stage, (left + px(12), bottom - px(1)), Anchor::Start, text);
 }
 
 /// What was checked in vain in rows that are too low for a pattern each: one shape for all rows
@@ -206,7 +218,7 @@ fn ends(frame: &Frame<'_>, past: &Past) -> (Fx, Fx) {
 fn one(
     frame: &Frame<'_>,
     canvas: &mut Canvas,
-    (run, nth, k): (usize, usize, usize),
+    (run, nth): (usize, usize),
     past: &Past,
     (top, bottom): (Fx, Fx),
 ) {
@@ -217,8 +229,7 @@ fn one(
         for piece in frame.file.pieces(start, end) {
             let area = band(piece.x0, piece.x1.max(piece.x0 + px(3)), top, bottom);
             canvas.reserve(area);
-            let n = nth as u64 * 256 + k.min(255) as u64;
-            cargo(canvas, id(run, part, n, shape), what, area);
+            cargo(canvas, id(run, part, past.at as u64, shape), what, area);
             shape += 1;
         }
     };
@@ -230,9 +241,13 @@ fn one(
             }
             bar(canvas, past.start, copied, Cargo::Asked);
         }
-        What::Bio { parts, cuts, mark, .. } => {
+        What::Bio { parts, cuts, mark, vain, .. } => {
             for (start, end, what) in parts {
                 bar(canvas, *start, *end, *what);
+            }
+            for (k, piece) in frame.file.pieces(vain.0, vain.1).iter().enumerate() {
+                let area = band(piece.x0, piece.x1, top, (top + bottom) / 2);
+                canvas.pattern(id(run, "histvainly", nth as u64, k as u16), Pattern::Hatch, area);
             }
             if bottom - top < px(4) {
                 return;
@@ -258,6 +273,11 @@ fn one(
     }
 }
 
+/// Bytes of one cargo.
+fn sum(parts: &[Part], cargo: Cargo) -> u64 {
+    parts.iter().filter(|part| part.2 == cargo).map(|part| part.1 - part.0).sum()
+}
+
 fn many(touches: u64) -> String {
     format!("{} {}", grouped(touches), if touches == 1 { "touch" } else { "touches" })
 }
@@ -269,11 +289,21 @@ pub(in crate::scene) fn says(past: &Past) -> Vec<String> {
         What::Check { touches, .. } => {
             vec![many(*touches)]
         }
-        What::Bio { orders: (0, 0), .. } => vec![format!("{bytes} in folios of one page"), bytes],
-        What::Bio { orders: (least, order), .. } => {
-            let of = if least == order { "of" } else { "up to" };
-            let short = format!("{bytes}, order {order}");
-            vec![format!("{bytes} in folios {of} order {order}"), short, bytes]
+        What::Bio { orders: (least, order), parts, .. } => {
+            let waste: u64 = sum(parts, Cargo::Waste);
+            if waste > 0 {
+                let short = format!("write {bytes}");
+                return vec![format!("{short}, {} of it clean", size(waste)), short, bytes];
+            }
+            let reads = parts.iter().any(|part| part.2 == Cargo::Read);
+            let bytes = format!("{} {bytes}", if reads { "read" } else { "write" });
+            let folios = match (least, order) {
+                (0, 0) => "in folios of one page".to_owned(),
+                (least, order) if least == order => format!("in folios of order {order}"),
+                (_, order) => format!("in folios up to order {order}"),
+            };
+            let short = if *order > 0 { format!("{bytes}, order {order}") } else { bytes.clone() };
+            vec![format!("{bytes} {folios}"), short, bytes]
         }
     }
 }
@@ -282,6 +312,7 @@ pub(in crate::scene) fn says(past: &Past) -> Vec<String> {
 pub(in crate::scene) fn words_of(run: &Run, lane: Lane) -> ([String; 2], bool) {
     let all = so_far_of(run, lane);
     let (mut touches, mut pages, mut bios, mut bytes) = (0u64, 0u64, 0u64, 0u64);
+    let (mut again, mut clean) = (0u64, 0u64);
     for past in all {
         match &past.what {
             // What was not copied yet may still turn out to be needed.
@@ -290,9 +321,11 @@ pub(in crate::scene) fn words_of(run: &Run, lane: Lane) -> ([String; 2], bool) {
                 touches += more;
                 pages += (past.copied(run.position) - past.start).div_ceil(run.page.max(1));
             }
-            What::Bio { .. } => {
+            What::Bio { parts, vain, .. } => {
                 bios += 1;
                 bytes += past.end - past.start;
+                again += vain.1 - vain.0;
+                clean += sum(parts, Cargo::Waste);
             }
         }
     }
@@ -301,6 +334,11 @@ pub(in crate::scene) fn words_of(run: &Run, lane: Lane) -> ([String; 2], bool) {
         let long = format!("{touched} of user memory for {copied} copied");
         return ([long, format!("{touched}, {copied}")], touches > pages);
     }
-    let sent = plural(bios, "bio");
-    ([format!("{sent}, {}", size(bytes)), sent], false)
+    let short = format!("{}, {}", plural(bios, "bio"), size(bytes));
+    let long = match (again, clean) {
+        (0, 0) => short.clone(),
+        (0, clean) => format!("{short}: {} of it clean", size(clean)),
+        (again, _) => format!("{short}: {} of it about to be overwritten", size(again)),
+    };
+    ([long, short], again + clean > 0)
 }

@@ -28,8 +28,11 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
     let height = if full { HEAD + STEP * members + FOOT } else { 12 };
     let center = if full { HEAD + CELL / 2 } else { 6 };
     let row = Row { height, gap: 8, center };
-    let agree = frame.runs.windows(2).all(|two| two[0].array == two[1].array);
-    frame.stack(canvas, Lane::Members, top, &row, agree, |canvas, run, y| {
+    // Two grids also where they are equal: that nothing differs is best seen in both.
+    if frame.compares() && frame.runs.windows(2).all(|two| two[0].array == two[1].array) {
+        frame.agreement(canvas, Lane::Members, top, top + px(height + row.gap / 2));
+    }
+    frame.stack(canvas, Lane::Members, top, &row, false, |canvas, run, y| {
         let Some(array) = &frame.runs[run].array else { return };
         let columns = columns(frame, array.stripes.len());
         for (stripe, (x0, x1)) in array.stripes.iter().zip(&columns) {

@@ -2,6 +2,7 @@
 
 pub(super) mod bios;
 pub(super) mod cache;
+mod comb;
 pub(super) mod device;
 pub(super) mod file;
 pub(super) mod history;

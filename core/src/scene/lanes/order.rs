@@ -86,7 +86,7 @@ fn rows(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, (top, pitch): (Fx, i
         };
         for (k, piece) in pieces.iter().enumerate() {
             let area = band(piece.x0, piece.x1.max(piece.x0 + px(4)), y, y + bar);
-            cargo(canvas, id(run, "ord", n, k as u16), what, area);
+            cargo(canvas, id(run, "ord", sent.at as u64, k as u16), what, area);
         }
         canvas.reserve(band(left, right, y, y + bar));
         let outline = if done { Style::BioDone } else { Style::BioSent };

@@ -32,11 +32,10 @@ fn total(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, y: Fx) {
         let pos = block * now.cache.block;
         segments.iter().any(|segment| segment.start <= pos && pos < segment.end)
     };
-    let sum = |of: fn(&Tally) -> u32| {
-        let inside = now.tallies.iter().filter(|(block, _)| shown(*block));
-        inside.map(|(_, tally)| u64::from(of(tally))).sum::<u64>()
-    };
-    let (written, wasted) = (sum(|tally| tally.written), sum(|tally| tally.wasted));
+    let inside = now.tallies.iter().filter(|(block, _)| shown(*block));
+    let (written, wasted) = inside.fold((0, 0), |(written, wasted), (_, tally)| {
+        (written + u64::from(tally.written), wasted + u64::from(tally.wasted))
+    });
     let edges = frame.edges();
     let place = [(px(frame.x0), y, Anchor::Start)];
     if wasted == 0 {

@@ -162,7 +162,7 @@ fn same_bytes(
     base: u64,
     bytes: &[u8],
 ) {
-    let covered: u64 = runs.iter().map(|run| run.1).sum();
+    let covered = runs.iter().fold(0u64, |all, run| all.saturating_add(run.1));
     if covered != bytes.len() as u64 {
         out.field(kind, step, json!({ "bytes": covered }), json!({ "bytes": bytes.len() }));
         return;

@@ -27,6 +27,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+/// The largest number of a case: 1 TiB, if it is a place.
+const LARGEST: u64 = 1 << 40;
+
 /// Whether a document is a list of cases.
 pub(super) fn is_list(value: &Value) -> bool {
     value
@@ -42,6 +45,10 @@ pub(super) fn run_list(value: &Value, known: &Known) -> Vec<Case> {
         let id = value.get("id").and_then(Value::as_str);
         let id = id.map_or_else(|| format!("number {at}"), str::to_owned);
         let mut variants = Vec::new();
+        if let Err(why) = sane(value, &mut String::new()) {
+            out.push(Case::unreadable(id, why));
+            continue;
+        }
         out.push(
             match read::<RawCase>(value, "the case") {
                 Ok(case) => {
@@ -59,6 +66,28 @@ pub(super) fn run_list(value: &Value, known: &Known) -> Vec<Case> {
         }
     }
     out
+}
+
+/// Whether no number of a case is larger than any place or size that it can mean.
+fn sane(value: &Value, place: &mut String) -> Result<(), String> {
+    let inside = place.len();
+    let mut look = |key: &str, value: &Value| {
+        place.push('/');
+        place.push_str(key);
+        sane(value, place)?;
+        place.truncate(inside);
+        Ok(())
+    };
+    match value {
+        Value::Object(fields) => fields.iter().try_for_each(|(key, value)| look(key, value)),
+        Value::Array(list) => {
+            list.iter().enumerate().try_for_each(|(at, value)| look(&at.to_string(), value))
+        }
+        Value::Number(number) if number.as_u64().is_some_and(|number| number > LARGEST) => {
+            Err(format!("{place} is {number}: expected {LARGEST} at most"))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Ok(()),
+    }
 }
 
 /// The case that a variant makes of its case.
