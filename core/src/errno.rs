@@ -25,11 +25,13 @@ pub enum Errno {
     NxIo,
     /// The file cannot do that.
     OpNotSupp,
+    /// Nobody may do that.
+    Perm,
 }
 
 impl Errno {
     /// Every error.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Again,
         Self::Busy,
         Self::Fault,
@@ -40,6 +42,7 @@ impl Errno {
         Self::NoSpc,
         Self::NxIo,
         Self::OpNotSupp,
+        Self::Perm,
     ];
     /// The error with this number.
     pub fn from_number(number: u8) -> Option<Self> {
@@ -58,6 +61,7 @@ impl Errno {
             Self::FBig => 27,
             Self::NoSpc => 28,
             Self::OpNotSupp => 95,
+            Self::Perm => 1,
         }
     }
     /// The name, such as `EIO`.
@@ -73,6 +77,7 @@ impl Errno {
             Self::NoSpc => "ENOSPC",
             Self::NxIo => "ENXIO",
             Self::OpNotSupp => "EOPNOTSUPP",
+            Self::Perm => "EPERM",
         }
     }
 }

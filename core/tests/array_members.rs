@@ -437,7 +437,7 @@ fn the_cut_sweep_looks_at_arrays_that_are_filled() {
         write("0", "60k", 6),
     ]
     .concat();
-    let how = Thoroughness { states: 12, mount_every: 6, seed: 1, data_first: true };
+    let how = Thoroughness { every: 1, states: 12, mount_every: 6, seed: 1, data_first: true };
     let looks = |consistency: &str| {
         let scenario = scenario(&with(consistency), &ops);
         sweep(&scenario, &scenario.variants[0], how)

@@ -322,6 +322,12 @@ rules! {
     DirectRetries = 183, Function, "xfs_file_dio_write_unaligned", "{1b} at {0x} are not whole blocks of data: once more, with the file locked for itself";
     /// Inline bytes of a direct read.
     DirectInline = 184, Function, "iomap_dio_inline_iter", "{1b} at {0x} live with the inode: copied to the application";
+    /// A zone is to be empty.
+    ZoneReset = 415, Function, "zonefs_inode_zone_mgmt", "the zone from sector {0s} on is reset: it is to be empty";
+    /// A zone is to be full.
+    ZoneFinished = 416, Function, "zonefs_inode_zone_mgmt", "the zone from sector {0s} on is finished: it is to take no write any more";
+    /// A file that is a zone is as long as that is written.
+    ZoneResized = 417, Function, "zonefs_file_truncate", "the file is as long as its zone is written: {1b} instead of {0b}";
     /// The zone's write pointer moved.
     ZonePointerMoved = 185, Function, "zonefs_file_dio_write", "the next write to the zone goes to {1x} instead of {0x}";
     /// Blocks of one file became blocks of another, too.

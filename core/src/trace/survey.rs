@@ -12,7 +12,7 @@ use crate::geometry::Geometry;
 use crate::iomap::MapType;
 use crate::ordered::OrderedMap;
 use crate::sort::sort;
-use crate::trace::delta::DeltaKind;
+use crate::trace::delta::{Delta, DeltaKind};
 use crate::units::{BlockNo, Bytes, DevAddr, FileId, Offset, Pos};
 
 /// What would become of the bytes that a block of a file has now.
@@ -133,6 +133,23 @@ impl Survey {
                 self.durable = self.records();
                 self.flushes.clear();
                 self.cached.clear();
+            }
+            Rule::ZoneResized => {
+                // What is done to a zone is durable with it.
+                let sized = |delta: &Delta| delta.kind == DeltaKind::FileDiskSize;
+                let file = recording
+                    .deltas(self.at)
+                    .iter()
+                    .find(|delta| sized(delta))
+                    .map(|delta| delta.object);
+                let mut all = self.records();
+                if let Some((file, records)) = file.and_then(|id| Some((id, all.remove(&id)?))) {
+                    for (_, len, _, addr) in &records.extents {
+                        let (from, end) = (*addr, *addr + *len);
+                        self.cached.retain(|(_, start, _)| *start < from || *start >= end);
+                    }
+                    self.durable.insert(file, records);
+                }
             }
             Rule::BioRemapped => {
                 let [_, on_device, on_partition, _] = step.args;
