@@ -29,8 +29,8 @@ pub(super) struct Allowed {
     /// The order of whole operations is what counts; else bytes one by one.
     whole: bool,
     /// Where each file may have a hole after a power cut, though bytes were put there: from its
-    /// size at the start up to the last place from which on a part of it is made durable, and with that
-    /// a size.
+    /// size at the start up to the last place from which on a part of it is made durable, and
+    /// with that a size.
     holes: Vec<core::ops::Range<usize>>,
     /// What a power cut leaves is checked, too.
     pub(super) durable: bool,

@@ -69,7 +69,7 @@ fn the_text_is_checked_as_it_is_typed_and_run_when_it_is_right() {
         page.until("document.getElementById('wrong').dataset.state === 'wrong'").await;
         let said = page.ask("document.getElementById('wrong').innerText").await;
         let said = said.as_str().unwrap_or_default();
-        assert!(said.contains("line 22, column 6") && said.contains("is not a size"), "{said}");
+        assert!(said.contains("line 22, column 6") && said.contains("expected a size"), "{said}");
         assert!(said.contains("  22 | at = \"20q\"\n     |      ^"), "{said}");
         assert_eq!(page.count(".wrong-mark").await, 1);
         assert_eq!(page.ask("document.getElementById('text').ariaInvalid").await, "true");
