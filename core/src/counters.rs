@@ -99,6 +99,8 @@ counters! {
     RowsAbsorbed = "array_rows_absorbed",
     /// Bytes that an array lost though nobody wrote them since: made from parity that did not fit.
     Damaged = "damaged_bytes",
+    /// Of the bytes written to members of an array, those of a log or of a bitmap.
+    MemberLogged = "member_log_bytes_written",
 }
 
 /// The value of every counter.

@@ -27,11 +27,13 @@ pub enum Errno {
     OpNotSupp,
     /// The files are of two file systems.
     XDev,
+    /// Nobody may do that.
+    Perm,
 }
 
 impl Errno {
     /// Every error.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Again,
         Self::Busy,
         Self::Fault,
@@ -43,6 +45,7 @@ impl Errno {
         Self::NxIo,
         Self::OpNotSupp,
         Self::XDev,
+        Self::Perm,
     ];
     /// The error with this number.
     pub fn from_number(number: u8) -> Option<Self> {
@@ -62,6 +65,7 @@ impl Errno {
             Self::FBig => 27,
             Self::NoSpc => 28,
             Self::OpNotSupp => 95,
+            Self::Perm => 1,
         }
     }
     /// The name, such as `EIO`.
@@ -78,6 +82,7 @@ impl Errno {
             Self::NxIo => "ENXIO",
             Self::OpNotSupp => "EOPNOTSUPP",
             Self::XDev => "EXDEV",
+            Self::Perm => "EPERM",
         }
     }
 }

@@ -10,6 +10,7 @@ use crate::device::sim::Sim;
 use crate::device::volatile::{Choose, Everything, Nothing, OnlyThese};
 use crate::engine::Engine;
 use crate::frames::FrameStore as _;
+use crate::fs::Provider;
 use crate::ops::mmap::MemoryMap;
 use crate::ops::readahead::Window;
 use crate::ordered::{OrderedMap, OrderedSet};
@@ -18,7 +19,7 @@ use crate::trace::delta::{ABSENT, DeltaKind};
 use crate::trace::model::Place;
 use crate::trace::rule::Rule;
 use crate::trace::step::Context;
-use crate::units::{Bytes, FileId, FolioId, PageIndex};
+use crate::units::{Bytes, DevAddr, FileId, FolioId, PageIndex};
 use crate::world::{Caller, Env, World};
 
 /// What is on the device after a power cut, besides what was durable for sure.
@@ -87,7 +88,7 @@ pub fn power_cut<E: Env>(engine: &Engine<E>, sim: &mut Sim, kept: Kept) {
         }
         Kept::Members(members) => sim.power_cut(engine, 0, &mut OnlyThese::new(members)),
     }
-    engine.power_cut(records);
+    engine.power_cut(records, &|zone| sim.written_to(zone));
 }
 
 impl<E: Env> Engine<E> {
@@ -100,19 +101,26 @@ impl<E: Env> Engine<E> {
         self.world().mount(file, Some(image));
     }
     /// The power goes, and of the records that were not durable for sure the first `records` are:
-    /// the cache is empty, nothing is under way, files are as the device knows them.
-    pub fn power_cut(&self, records: usize) {
+    /// the cache is empty, nothing is under way, files are as the device knows them. `written`: up
+    /// to where a zone of the device is written, by where it begins.
+    pub fn power_cut(&self, records: usize, written: &dyn Fn(DevAddr) -> DevAddr) {
         self.stops.clear();
-        self.world().power_cut(records);
+        self.world().power_cut(records, written);
     }
 }
 
 impl<E: Env> World<E> {
-    fn power_cut(&mut self, records: usize) {
+    fn power_cut(&mut self, records: usize, written: &dyn Fn(DevAddr) -> DevAddr) {
         let lost = self.journal.log().len().saturating_sub(records) as u64;
         let dirty = self.folios.iter().filter(|(_, one)| one.flags.has(FolioFlags::DIRTY)).count();
         let in_flight = self.bios.values().filter(|entry| entry.is_in_flight()).count();
-        let images = self.journal_cut(records);
+        let mut images = self.journal_cut(records);
+        for (at, image) in images.iter_mut().enumerate() {
+            if let Provider::Zone(zone) = &self.file(FileId::new(at as u32)).provider {
+                let start = zone.start() + self.partition();
+                image.size = zone.size_at(written(start).since(start));
+            }
+        }
         self.forget_work();
         let folios: Vec<FolioId> = self.folios.iter().map(|(row, _)| FolioId::new(row)).collect();
         for id in folios {
@@ -185,6 +193,11 @@ impl<E: Env> World<E> {
             }
             world.set_disk_size(file, recorded);
             world.set_size(file, recorded);
+            if let Provider::Zone(zone) = &world.file(file).provider
+                && zone.pointer().is_some()
+            {
+                world.set_zone_pointer(file, recorded);
+            }
         });
     }
 }

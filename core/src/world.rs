@@ -24,6 +24,7 @@ use crate::dirty::Dirt;
 use crate::errno::Errno;
 use crate::fault::Faults;
 use crate::frames::FrameStore;
+use crate::fs::zonefs::ZoneOp;
 use crate::fs::{Fork, Provider, SpaceAllocator};
 use crate::geometry::Geometry;
 use crate::iomap::Iomap;
@@ -41,8 +42,8 @@ use crate::trace::rule::Rule;
 use crate::trace::sink::Sink;
 use crate::trace::step::{Context, Step};
 use crate::units::{
-    BdiId, BioId, BlockNo, Bytes, FileId, FileRange, FolioId, OpId, PageIndex, Pos, RequestId,
-    TaskId, Time,
+    BdiId, BioId, BlockNo, Bytes, DevAddr, FileId, FileRange, FolioId, OpId, PageIndex, Pos,
+    RequestId, TaskId, Time,
 };
 use std::collections::VecDeque;
 
@@ -91,9 +92,11 @@ pub enum Effect {
     Flush(FlushId),
     /// Set the size of the file that stands for the device, then call `handle_flush_end`.
     SetSize(FlushId, FileId, Bytes),
+    /// Do this to the zone that begins there, then call `handle_flush_end`.
+    Zone(FlushId, DevAddr, ZoneOp),
 }
 
-/// A flush, or a change of the target's size, that the host was asked for.
+/// A flush, a change of the target's size or something done to a zone that the host was asked for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct FlushId(pub(crate) u32);
 

@@ -4,34 +4,20 @@
 mod common;
 
 use common::folding::Folding;
+use common::members::{ALL, RAID5, act, ran, scenario, with};
 use folioscope_core::counters::Counter;
 use folioscope_core::ops::OpResult;
 use folioscope_core::scenario::Scenario;
 use folioscope_core::scenario::crash::{Failed, Thoroughness, sweep};
 use folioscope_core::scenario::file::parse_scenario;
-use folioscope_core::scenario::run::{Contents, Run, run, run_and_read};
+use folioscope_core::scenario::run::{Run, run, run_and_read};
 use folioscope_core::scenario::write::write_scenario;
 use folioscope_core::trace::array::MemberState;
 use folioscope_core::trace::rule::Rule;
 use folioscope_core::trace::sink::NoTrace;
+use folioscope_core::trace::survey::Survey;
 use folioscope_core::trace::timeline::{Recording, Timeline};
-use folioscope_core::units::{Bytes, MemberId, Sector};
-
-/// A file of 16 rows of four members, filled with one byte.
-fn scenario(array: &str, ops: &str) -> Scenario {
-    let text = format!(
-        "version = 0\ntitle = \"Members\"\n[world]\npage_size = 4096\nblock_size = 4096\n\
-         max_folio_order = 0\n[array]\n{array}\n[[file]]\nname = \"f\"\nsize = \"192k\"\n\
-         sector = 0\nfill = 7\n{ops}"
-    );
-    parse_scenario("s", &text).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn ran(scenario: &Scenario) -> (Run<Recording>, Contents) {
-    run_and_read(scenario, &scenario.variants[0], Recording::default()).expect("nothing hangs")
-}
-
-const RAID5: &str = "level = \"raid5\"\nmembers = 4\nchunk = \"4k\"";
+use folioscope_core::units::{Bytes, FileId, MemberId, Sector};
 
 /// Block 0 is written, the power goes when it is on its member and parity is not, and another
 /// member fails.
@@ -54,10 +40,6 @@ const FAIL: &str = "
     at = 4096
     len = 4096
 ";
-
-fn with(consistency: &str) -> String {
-    format!("{RAID5}\nconsistency = \"{consistency}\"")
-}
 
 #[test]
 fn a_power_cut_between_data_and_parity_is_a_hole_unless_a_log_closes_it() {
@@ -223,21 +205,6 @@ fn a_member_that_was_replaced_holds_what_it_should() {
     assert!(timeline.model().array().held().next().is_none());
 }
 
-const ALL: [(&str, u32, u32); 7] = [
-    ("level = \"raid1\"\nmembers = 3", 2, 3),
-    ("level = \"raid10\"\nmembers = 4\nchunk = \"8k\"", 1, 4),
-    ("level = \"raid10\"\nmembers = 5\nchunk = \"8k\"\nlayout = \"f2\"", 1, 5),
-    ("level = \"raid4\"\nmembers = 4\nchunk = \"8k\"", 1, 4),
-    ("level = \"raid5\"\nmembers = 5\nchunk = \"8k\"\nlayout = \"right-asymmetric\"", 1, 5),
-    ("level = \"raid6\"\nmembers = 5\nchunk = \"8k\"", 2, 5),
-    ("level = \"raid6\"\nmembers = 6\nchunk = \"16k\"\nlayout = \"left-asymmetric\"", 2, 6),
-];
-
-/// An operation on a member.
-fn act(what: &str, member: u32) -> String {
-    format!("[[op]]\ndo = {what:?}\nmember = {member}\n")
-}
-
 #[test]
 fn every_level_serves_right_bytes_with_as_many_members_lost_as_it_can() {
     let write = |seed: u32| {
@@ -278,6 +245,51 @@ fn every_level_serves_right_bytes_with_as_many_members_lost_as_it_can() {
         let text = write_scenario(&scenario).expect("a file can say it");
         let again = parse_scenario("s", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         assert_eq!((again.array, again.ops), (scenario.array, scenario.ops), "{array}");
+    }
+}
+
+#[test]
+fn damaged_blocks_are_found_behind_the_start_of_a_partition() {
+    let lost = |start: &str| {
+        let text = format!(
+            "version = 0\ntitle = \"Members\"\n[world]\npage_size = 4096\nblock_size = 4096\n\
+             max_folio_order = 0\n[partition]\nstart = {start:?}\n[array]\n{RAID5}\n[[file]]\n\
+             name = \"f\"\nsize = \"192k\"\nsector = 0\nfill = 7\n{CUT}{FAIL}"
+        );
+        let scenario = parse_scenario("s", &text).unwrap_or_else(|error| panic!("{error}"));
+        let (run, contents) = ran(&scenario);
+        let mut survey = Survey::new(scenario.geometry);
+        survey.seek(&run.sink, usize::MAX).expect("a trace fits itself");
+        let fate = survey.file(FileId::new(0)).expect("it is open");
+        let told = (0..).zip(&fate.blocks).filter(|(_, block)| block.damaged);
+        let wrong =
+            (0..).zip(contents.seen[0].chunks(4096)).skip(1).filter(|(_, bytes)| bytes[0] != 7);
+        (told.map(|(block, _)| block).collect(), wrong.map(|(block, _)| block).collect())
+    };
+    let right: (Vec<u64>, Vec<u64>) = (vec![1], vec![1]);
+    // After four stripes of 12 KiB all lies on the same disks again.
+    for start in ["48k", "1200k"] {
+        assert_eq!(lost(start), right, "{start}");
+    }
+}
+
+#[test]
+fn a_log_is_named_among_what_is_written_to_the_members() {
+    let write = "[[op]]\ndo = \"pwrite\"\nlen = 4096\nbyte = 1\ndirect = true\n";
+    for (consistency, rule, logged) in [
+        ("none", None, 0),
+        ("ppl", Some(Rule::MembersLogged), 8192),
+        ("journal", Some(Rule::MembersLogged), 12288),
+        ("bitmap", Some(Rule::MembersNoted), 16384),
+    ] {
+        let (run, _) = ran(&scenario(&with(consistency), write));
+        assert_eq!(run.counters.get(Counter::MemberLogged), logged, "{consistency}");
+        let written = 8192 + logged;
+        assert_eq!(run.counters.get(Counter::MemberWritten), written, "{consistency}");
+        let named = [Rule::MembersLogged, Rule::MembersNoted];
+        let found = run.sink.steps().iter().find(|step| named.contains(&step.rule));
+        assert_eq!(found.map(|step| step.rule), rule, "{consistency}");
+        assert_eq!(found.map_or(0, |step| step.args[3]), logged, "{consistency}");
     }
 }
 
@@ -386,6 +398,8 @@ fn operations_on_arrays_that_make_no_sense_are_told_where_and_why() {
         ("", "[[op]]\ndo = \"check_array\"", "s:12:6: the device is no array"),
         (&array, "[[op]]\ndo = \"fail_member\"", "`member` is missing"),
         (&array, "[[op]]\ndo = \"fail_member\"\nmember = 4", "member is 4: expected 0 to 3"),
+        (&array, "[[op]]\ndo = \"rebuild_array\"\nrows = -1", "rows is -1: expected 0 to"),
+        ("", "[[op]]\ndo = \"rebuild_array\"", "s:12:6: the device is no array"),
         (&array, "[[op]]\ndo = \"power_cut\"\nmembers = [9]", "members is 9: expected 0 to 3"),
         (
             &array,

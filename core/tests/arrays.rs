@@ -1,6 +1,6 @@
-//! Arrays under random writes, while members fail and are rebuilt: every byte is where
-//! the layout's own table says, P and Q are what this file computes, and reads give what a plain
-//! array of bytes holds.
+//! Arrays under random writes, while members fail, are replaced and filled row by row, and the
+//! power goes: every byte is where the layout's own table says, P and Q are what this file
+//! computes, and reads give what a plain array of bytes holds.
 //!
 //! Places and parities are written down here once more, so that an error of the engine's tables
 //! cannot hide itself.
@@ -12,6 +12,7 @@ use folioscope_core::device::md::plain::{Map, Plain};
 use folioscope_core::device::md::run::{Bench, Token};
 use folioscope_core::device::md::stripes::{Consistency, Pass, RmwLevel, StripeConfig};
 use folioscope_core::device::md::zones::{ZoneOrder, Zones};
+use folioscope_core::device::volatile::Choose;
 use folioscope_core::scenario::random::Random;
 use folioscope_core::units::{Bytes, DevAddr, MemberId, Sector, Sectors};
 use std::time::Instant;
@@ -91,8 +92,9 @@ fn check_members(bench: &Bench, model: &[u8], lost: &[u32]) {
             let at = DevAddr::new(row * ROW * 512);
             let found = bench.disk(MemberId::new(member)).bytes(at, Bytes::kib(4));
             let name = parity.layout().name();
+            let lacks = !bench.stripes.holds(MemberId::new(member), Sector::new(row * ROW));
             assert!(
-                lost.contains(&member) || found == bytes,
+                lost.contains(&member) || lacks || found == bytes,
                 "{what} of row {row} on member {member} of {n}: {} {name}",
                 parity.level().name()
             );
@@ -124,7 +126,12 @@ struct Done {
     reads: u64,
     failures: u64,
     rebuilds: u64,
+    /// Parts of such, which left some of a member empty.
+    parts: u64,
     spoiled: u64,
+    cuts: u64,
+    /// Of these, cuts while a member was lost or filled.
+    lame_cuts: u64,
 }
 
 impl std::ops::AddAssign for Done {
@@ -133,7 +140,19 @@ impl std::ops::AddAssign for Done {
         self.reads += more.reads;
         self.failures += more.failures;
         self.rebuilds += more.rebuilds;
+        self.parts += more.parts;
         self.spoiled += more.spoiled;
+        self.cuts += more.cuts;
+        self.lame_cuts += more.lame_cuts;
+    }
+}
+
+/// What a cut leaves of each sector, by dice.
+struct Thrown<'a>(&'a mut Random);
+
+impl Choose for Thrown<'_> {
+    fn choose(&mut self, n: usize, _write: usize) -> usize {
+        self.0.below(n as u64) as usize
     }
 }
 
@@ -143,7 +162,12 @@ struct Torture {
     random: Random,
     seed: u64,
     model: Vec<u8>,
+    /// What is on the members for sure, and what was written since.
+    durable: Vec<u8>,
+    since: Vec<(usize, Vec<u8>)>,
     lost: Vec<u32>,
+    /// Members that were replaced and do not hold everything yet.
+    filling: Vec<u32>,
     each_bio: bool,
     done: Done,
 }
@@ -153,12 +177,20 @@ impl Torture {
         let mut random = Random::new(seed);
         let each_bio = random.one_in(2);
         let token = if each_bio { Token::EachBio } else { Token::Sleep };
+        let mut bench = Bench::new(config, token);
+        if random.one_in(2) {
+            bench.track_power();
+        }
+        let model = vec![0; (config.size().get() * 512) as usize];
         Self {
-            bench: Bench::new(config, token),
+            bench,
             random,
             seed,
-            model: vec![0; (config.size().get() * 512) as usize],
+            durable: model.clone(),
+            since: Vec::new(),
+            model,
             lost: Vec::new(),
+            filling: Vec::new(),
             each_bio,
             done: Done::default(),
         }
@@ -179,6 +211,7 @@ impl Torture {
         let salt = self.random.bits();
         let data: Vec<u8> = (0..len * 512).map(|at| (at % 251) as u8 ^ salt as u8).collect();
         let place = (start * 512) as usize..((start + len) * 512) as usize;
+        self.since.push((place.start, data.clone()));
         self.model[place].copy_from_slice(&data);
         let (sync, range) = (salt >> 8 & 1 == 0, (Sector::new(start), Sectors::new(len)));
         let id = self.bench.submit(BioOp::Write, sync, range, data);
@@ -197,51 +230,110 @@ impl Torture {
         self.done.reads += 1;
     }
     fn can_lose(&self) -> bool {
-        (self.lost.len() as u32) < self.bench.stripes.config().parity.level().parities()
+        let parities = self.bench.stripes.config().parity.level().parities();
+        ((self.lost.len() + self.filling.len()) as u32) < parities
     }
     fn any_member(&mut self) -> u32 {
         self.random.below(u64::from(self.bench.stripes.config().parity.members())) as u32
     }
-    /// A member goes, also while rows wait for more data.
+    fn rows(&self) -> u64 {
+        self.bench.stripes.config().member.get() / ROW
+    }
+    /// A member goes, also while rows wait for more data, or while it is filled.
     fn fail(&mut self) {
         let member = self.any_member();
-        if !self.can_lose() || self.lost.contains(&member) {
+        let filled = self.filling.contains(&member);
+        if !filled && !self.can_lose() || self.lost.contains(&member) {
             return;
         }
         if self.random.one_in(2) {
             self.bench.settle();
         }
         self.bench.fail(MemberId::new(member));
+        self.filling.retain(|other| *other != member);
         self.lost.push(member);
         self.done.failures += 1;
     }
-    /// Empty disks take the places of those that went, and are filled; in the middle of it the
-    /// array is written and read.
+    /// An empty disk takes the place of one that went.
+    fn replace(&mut self) {
+        if let Some(member) = self.lost.pop() {
+            self.bench.replace(MemberId::new(member));
+            self.filling.push(member);
+            self.durable_now();
+        }
+    }
+    /// Disks that took such places are filled, all of them or some rows.
     fn rebuild(&mut self) {
-        if self.lost.is_empty() {
+        if self.filling.is_empty() {
             return;
         }
+        let rows = self.rows();
+        let most = if self.random.one_in(2) { Some(self.random.below(rows)) } else { None };
         self.bench.settle();
-        let rows = self.bench.stripes.config().member.get() / ROW;
-        for member in self.lost.clone() {
-            self.bench.replace(MemberId::new(member));
+        let rebuilt = self.bench.rebuild(0..rows, most);
+        assert_eq!((rebuilt.stopped, rebuilt.filled.len()), (None, self.filling.len()));
+        self.durable_now();
+        if self.bench.stripes.filling().next().is_some() {
+            self.done.parts += 1;
+        } else {
+            self.filling.clear();
+            self.done.rebuilds += 1;
         }
-        let half = self.random.below(rows + 1);
-        self.bench.pass_rows(Pass::Rebuild, 0..half);
-        for _ in 0..self.random.below(4) {
-            self.write();
-            self.read();
-        }
+        check_members(&self.bench, &self.model, &self.lost);
+    }
+    /// Everything that was written is on the members for good.
+    fn flush(&mut self) {
         self.bench.settle();
-        self.bench.pass_rows(Pass::Rebuild, half..rows);
-        self.lost.clear();
-        self.done.rebuilds += 1;
-        check_members(&self.bench, &self.model, &[]);
+        self.bench.flush(1);
+        self.durable_now();
+    }
+    fn durable_now(&mut self) {
+        self.durable.copy_from_slice(&self.model);
+        self.since.clear();
+    }
+    /// The power goes: each sector is what was durable, or what was written there since. Without a
+    /// log a row is not safe whose members are not all there.
+    fn cut(&mut self) {
+        let config = *self.bench.stripes.config();
+        let closed = match config.consistency {
+            Consistency::Journal => true,
+            Consistency::PartialParity => config.parity.level() != ParityLevel::Raid6,
+            Consistency::Resync | Consistency::Bitmap => false,
+        };
+        let lame = !self.lost.is_empty() || !self.filling.is_empty();
+        if lame && !closed {
+            self.flush();
+        }
+        let filled: Vec<_> = self.bench.stripes.filling().collect();
+        self.bench.cut(0, &mut Thrown(&mut self.random));
+        assert_eq!(self.bench.stripes.filling().collect::<Vec<_>>(), filled, "they say how far");
+        if !closed && !lame {
+            self.bench.pass(Pass::Repair);
+            self.bench.assemble();
+        }
+        let size = config.size();
+        let found = self.bench.read(Sector::ZERO, size).expect("enough is left");
+        for (nth, sector) in found.chunks(512).enumerate() {
+            let place = nth * 512..(nth + 1) * 512;
+            let was = |(start, data): &(usize, Vec<u8>)| {
+                let at = place.start.checked_sub(*start);
+                at.and_then(|at| data.get(at..at + 512)) == Some(sector)
+            };
+            let known = sector == &self.model[place.clone()]
+                || sector == &self.durable[place.clone()]
+                || self.since.iter().any(was);
+            assert!(known, "seed {}: sector {nth} is what it never was", self.seed);
+        }
+        self.model = found;
+        self.durable_now();
+        self.done.cuts += 1;
+        self.done.lame_cuts += u64::from(lame);
+        check_members(&self.bench, &self.model, &self.lost);
     }
     /// A block cannot be read until it is written anew, which a pass over the array finds.
     fn spoil(&mut self) {
         let member = self.any_member();
-        if !self.can_lose() || self.lost.contains(&member) {
+        if !self.can_lose() || self.lost.contains(&member) || self.filling.contains(&member) {
             return;
         }
         self.bench.settle();
@@ -252,10 +344,13 @@ impl Torture {
     }
     fn step(&mut self) {
         match self.random.below(100) {
-            0..80 => self.write(),
-            80..92 => self.read(),
-            92..95 => self.fail(),
-            95..98 => self.rebuild(),
+            0..76 => self.write(),
+            76..83 => self.read(),
+            83..86 => self.fail(),
+            86..90 => self.replace(),
+            90..95 => self.rebuild(),
+            95 => self.flush(),
+            96..98 => self.cut(),
             _ => self.spoil(),
         }
     }
@@ -315,13 +410,15 @@ fn every_byte_and_parity_survives_failures_and_rebuilds() {
     for seed in 0..52 {
         done += torture(seed, 50);
     }
-    assert!(done.failures > 20 && done.rebuilds > 20 && done.spoiled > 10, "{done:?}");
+    println!("{done:?}");
+    assert!(done.failures > 20 && done.rebuilds > 10 && done.spoiled > 10, "{done:?}");
+    assert!(done.parts > 5 && done.cuts > 15 && done.lame_cuts > 5, "{done:?}");
 }
 
 #[test]
 #[ignore = "a million writes: run with --release -- --ignored"]
 fn a_million_writes_survive_failures_and_rebuilds() {
-    const ARRAYS: u64 = 1_300;
+    const ARRAYS: u64 = 1_350;
     let start = Instant::now();
     let threads = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
     let share = |first: u64| {
@@ -380,7 +477,8 @@ fn torture_plain(seed: u64, steps: u64) -> u64 {
     let members = array.members();
     let mut random = Random::new(seed);
     let mut model = vec![0; (size * 512) as usize];
-    let (mut lost, mut writes): (Vec<u32>, u64) = (Vec::new(), 0);
+    let (mut lost, mut filling): (Vec<u32>, Vec<u32>) = (Vec::new(), Vec::new());
+    let mut writes = 0;
     for _ in 0..steps {
         let start = random.below(size);
         let len = 1 + random.below((size - start).min(40));
@@ -399,18 +497,27 @@ fn torture_plain(seed: u64, steps: u64) -> u64 {
                 let (result, read, _) = array.read(Sector::new(start), Sectors::new(len));
                 assert!(result == Ok(()) && read == model[place], "seed {seed}");
             }
-            94..97 if (lost.len() as u32) < spare => {
+            94..97 => {
                 let member = random.below(u64::from(members)) as u32;
-                if !lost.contains(&member) {
+                let room = ((lost.len() + filling.len()) as u32) < spare;
+                if (room || filling.contains(&member)) && !lost.contains(&member) {
                     array.fail(MemberId::new(member));
+                    filling.retain(|other| *other != member);
                     lost.push(member);
                 }
             }
-            _ => {
-                for member in lost.drain(..) {
+            97 => {
+                if let Some(member) = lost.pop() {
                     array.replace(MemberId::new(member));
+                    filling.push(member);
                 }
-                array.rebuild((0..size.div_ceil(ROW)).map(|row| Sector::new(row * ROW)));
+            }
+            _ => {
+                let most = if random.one_in(2) { Some(random.below(12)) } else { None };
+                let rows = (0..size.div_ceil(ROW)).map(|row| Sector::new(row * ROW));
+                let (rebuilt, _) = array.rebuild(rows, most);
+                assert_eq!(rebuilt.stopped, None, "seed {seed}");
+                filling.retain(|member| array.filling().any(|other| other.get() == *member));
             }
         }
     }
@@ -420,7 +527,8 @@ fn torture_plain(seed: u64, steps: u64) -> u64 {
         array.replace(MemberId::new(member));
     }
     let rows = || (0..size.div_ceil(ROW)).map(|row| Sector::new(row * ROW));
-    array.rebuild(rows());
+    let (rebuilt, _) = array.rebuild(rows(), None);
+    assert_eq!(rebuilt.stopped, None, "seed {seed}");
     assert_eq!(array.check(rows(), false).0, 0, "seed {seed}: copies differ");
     writes
 }

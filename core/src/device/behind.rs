@@ -10,6 +10,7 @@ use crate::block::bio::{Bio, BioOp};
 use crate::engine::Engine;
 use crate::errno::Errno;
 use crate::frames::FrameStore;
+use crate::fs::zonefs::ZoneOp;
 use crate::trace::rule::Rule;
 use crate::units::DevAddr;
 use crate::world::Env;
@@ -22,9 +23,20 @@ pub enum Remains<'a> {
         durable: &'a Store,
         /// What may be durable or not.
         unsettled: Unsettled,
+        /// Its zones, if it has any.
+        zoned: Option<&'a Zoned>,
     },
     /// Of an array, whose members have each their own.
     Array(&'a Array),
+}
+
+/// A device after a power cut.
+#[derive(Clone, Debug)]
+pub struct Left {
+    /// Its bytes.
+    pub bytes: Store,
+    /// Its zones, if it has any.
+    pub zoned: Option<Zoned>,
 }
 
 impl Remains<'_> {
@@ -35,19 +47,22 @@ impl Remains<'_> {
             Self::Array(array) => array.unsettled(),
         }
     }
-    /// The bytes of the device after one such cut. What had completed when `floor` writes had is
-    /// there in any case.
-    pub fn draw(&self, floor: u64, choose: &mut dyn Choose) -> Store {
+    /// The device after one such cut. What had completed when `floor` writes had is there in any
+    /// case.
+    pub fn draw(&self, floor: u64, choose: &mut dyn Choose) -> Left {
         match self {
-            Self::Device { durable, unsettled } => {
-                let mut medium = (*durable).clone();
-                unsettled.settle(floor, &mut medium, choose);
-                medium
+            Self::Device { durable, unsettled, zoned } => {
+                let (mut bytes, mut zoned) = ((*durable).clone(), zoned.cloned());
+                match &mut zoned {
+                    None => unsettled.settle(floor, &mut bytes, choose),
+                    Some(zoned) => unsettled.settle_zones(zoned, floor, &mut bytes, choose),
+                }
+                Left { bytes, zoned }
             }
             Self::Array(array) => {
                 let mut left = (*array).clone();
                 left.cut(floor, choose);
-                left.flat()
+                Left { bytes: left.flat(), zoned: None }
             }
         }
     }
@@ -66,16 +81,16 @@ impl Sim {
         }
         self.store = store;
     }
-    /// Does something to the array that it is; false if it is none.
+    /// Does something to the array that it is; false if it is none, or that cannot be done.
     pub fn act<E: Env>(&mut self, engine: &Engine<E>, act: ArrayAct) -> bool {
         let mark = self.completed() + 1;
         let Some(array) = &mut self.array else { return false };
         array.set_mark(mark);
-        array.act(engine, act);
+        let done = array.act(engine, act);
         if let Some(volatile) = &mut self.volatile {
             volatile.touch();
         }
-        true
+        done
     }
     /// Reads what is on the device; of an array what its members make of it.
     pub fn read_device(&self, at: DevAddr, to: &mut [u8]) {
@@ -99,6 +114,35 @@ impl Sim {
             }
         }
         true
+    }
+    /// Up to where the zone is written that begins there; its start, where there are no zones.
+    pub fn written_to(&self, zone: DevAddr) -> DevAddr {
+        self.zoned.as_ref().map_or(zone, |zoned| zoned.pointer(zone))
+    }
+    /// A zone is emptied or filled: what becomes of it is durable with it.
+    pub(super) fn set_zone(&mut self, at: DevAddr, op: ZoneOp) {
+        let Some(zoned) = &mut self.zoned else { return };
+        let nth = zoned.in_order(at);
+        let (from, len) = zoned.set(at, op);
+        let mut stores = vec![&mut self.store];
+        if let Some(volatile) = &mut self.volatile {
+            volatile.settle_zone(|addr| zoned.in_order(addr) == nth, op == ZoneOp::Finish);
+            stores.push(&mut volatile.durable);
+        }
+        for store in stores {
+            match op {
+                ZoneOp::Reset => store.forget(from, len),
+                ZoneOp::Finish => store.zero(from, len),
+            }
+        }
+    }
+    /// A flush ended that began when `mark` writes had completed: zones hold these for good.
+    pub(super) fn keep_zones(&mut self, mark: u64) {
+        if let (Some(zoned), Some(volatile)) = (&mut self.zoned, &self.volatile) {
+            for (at, len) in volatile.below(mark) {
+                zoned.keep(at, len);
+            }
+        }
     }
     /// A bio ends as the array says that it is.
     pub(super) fn end_of_array<E: Env>(
@@ -127,7 +171,8 @@ impl Sim {
     pub fn remains(&self) -> Remains<'_> {
         let Some(array) = &self.array else {
             let durable = self.volatile.as_ref().map_or(&self.store, |one| &one.durable);
-            return Remains::Device { durable, unsettled: self.unsettled() };
+            let zoned = self.zoned.as_ref();
+            return Remains::Device { durable, unsettled: self.unsettled(), zoned };
         };
         Remains::Array(array)
     }
@@ -139,9 +184,9 @@ impl Sim {
             array.say_assembled(engine, found);
             self.volatile = Some(Volatile::default());
         } else {
-            let medium = self.remains().draw(floor, choose);
-            self.volatile = Some(Volatile::new(medium.clone()));
-            self.store = medium;
+            let Left { bytes, zoned } = self.remains().draw(floor, choose);
+            self.volatile = Some(Volatile::new(bytes.clone()));
+            (self.store, self.zoned) = (bytes, zoned);
         }
         self.running.clear();
         for service in &mut self.services {

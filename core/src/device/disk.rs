@@ -91,6 +91,10 @@ impl Zone {
     pub const fn reset(&mut self) {
         self.pointer = self.start;
     }
+    /// It takes nothing more.
+    pub fn finish(&mut self) {
+        self.pointer = self.start + self.capacity;
+    }
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ impl<E: Env> Device<E> for Sim {
                     ends: *ends,
                 }
             }
-            Work::Flush { .. } => {
+            Work::Flush { .. } | Work::Zone { .. } => {
                 Flight { number: *number, flush: true, ranges: Vec::new(), ends: *ends }
             }
         });

@@ -11,6 +11,7 @@ use crate::block::bio::{Bio, BioOp};
 use crate::engine::{Engine, Host};
 use crate::errno::Errno;
 use crate::frames::FrameStore;
+use crate::fs::zonefs::ZoneOp;
 use crate::iomap::MapType;
 use crate::trace::rule::Rule;
 use crate::units::{Bytes, DevAddr, FileId, FileRange, Nanos, Pos, RequestId, Time};
@@ -77,6 +78,8 @@ pub(super) enum Work {
         /// It does nothing.
         lies: bool,
     },
+    /// Something done to a zone as a whole.
+    Zone { id: FlushId, at: DevAddr, op: ZoneOp, result: Result<(), Errno> },
 }
 
 /// A simulated device.
@@ -142,6 +145,9 @@ impl Sim {
         if let Some(array) = &mut self.array {
             array.track_power();
         }
+        if let Some(zoned) = &mut self.zoned {
+            zoned.keep_all();
+        }
         self.volatile = Some(Volatile::new(self.store.clone()));
     }
     /// How many writes have completed; 0 where nobody wants to cut the power.
@@ -156,7 +162,7 @@ impl Sim {
     pub(super) fn unsettled(&self) -> Unsettled {
         let bios = self.running.values().flat_map(|work| match work {
             Work::Io { bios, .. } => bios.as_slice(),
-            Work::Flush { .. } => &[],
+            Work::Flush { .. } | Work::Zone { .. } => &[],
         });
         let writes = bios.filter(|(_, data)| !data.is_empty());
         let in_flight = writes.map(|(bio, data)| Pending {
@@ -433,6 +439,11 @@ impl<E: Env> Host<E> for Sim {
                 let end = self.flushed();
                 self.push(end, Work::Flush { id, mark, result: Ok(()), lies: true });
             }
+            Effect::Zone(id, at, op) => {
+                let result = if self.dead { Err(Errno::Io) } else { Ok(()) };
+                let end = self.services[0].serve(self.now, at, Bytes::ZERO);
+                self.push(end, Work::Zone { id, at, op, result });
+            }
         }
     }
     fn wait(&mut self, engine: &Engine<E>) -> bool {
@@ -469,11 +480,20 @@ impl Sim {
                 self.finish_io(engine, request, bios, result);
             }
             Work::Flush { id, mark, result, lies } => {
+                if result.is_ok() && !lies {
+                    self.keep_zones(mark);
+                }
                 if let Some(volatile) = self.volatile.as_mut().filter(|_| result.is_ok() && !lies) {
                     volatile.flush(mark);
                     if let Some(array) = &mut self.array {
                         array.flush(mark);
                     }
+                }
+                engine.handle_flush_end(id, result);
+            }
+            Work::Zone { id, at, op, result } => {
+                if result.is_ok() {
+                    self.set_zone(at, op);
                 }
                 engine.handle_flush_end(id, result);
             }

@@ -32,6 +32,30 @@ impl Store {
             done += len;
         }
     }
+    /// It is as if nothing was ever written there.
+    pub fn forget(&mut self, at: DevAddr, len: Bytes) {
+        let end = at + len;
+        let first = DevAddr::new(at.get().next_multiple_of(CHUNK)).min(end);
+        let last = DevAddr::new(end.get() / CHUNK * CHUNK).max(first);
+        let chunks = first.get() / CHUNK..last.get() / CHUNK;
+        let gone: Vec<u64> = self.chunks.range(chunks).map(|(chunk, _)| chunk).collect();
+        for chunk in gone {
+            self.chunks.remove(&chunk);
+        }
+        for (from, to) in [(at, first), (last, end)] {
+            self.write(from, &vec![self.stale; to.since(from).get() as usize]);
+        }
+    }
+    /// Nothing but zeros is there.
+    pub fn zero(&mut self, at: DevAddr, len: Bytes) {
+        self.forget(at, len);
+        let (mut at, end) = (at, at + len);
+        while self.stale != 0 && at < end {
+            let part = Bytes::new(CHUNK.min(end.since(at).get()));
+            self.write(at, &vec![0; part.get() as usize]);
+            at += part;
+        }
+    }
     /// Reads into `to` from `at`.
     pub fn read(&self, at: DevAddr, to: &mut [u8]) {
         let mut done = 0;

@@ -7,6 +7,7 @@
 
 use super::md::Members;
 use super::store::Store;
+use super::zoned::Zoned;
 use crate::ordered::OrderedMap;
 use crate::units::{Bytes, DevAddr, MemberId};
 
@@ -70,6 +71,25 @@ impl Volatile {
                 durable.write(write.addr, &write.data);
             }
             kept
+        });
+    }
+    /// What a flush would make durable that began when `mark` writes had completed.
+    pub(super) fn below(&self, mark: u64) -> impl Iterator<Item = (DevAddr, Bytes)> {
+        let flushed = self.cached.iter().filter(move |write| {
+            write.completed.is_some_and(|at| at <= mark) && !write.data.is_empty()
+        });
+        flushed.map(|write| (write.addr, Bytes::new(write.data.len() as u64)))
+    }
+    /// Writes of a zone that are not durable: they are now, or are gone with what they wrote.
+    pub(super) fn settle_zone(&mut self, mine: impl Fn(DevAddr) -> bool, durable: bool) {
+        self.version += 1;
+        let Self { durable: medium, cached, .. } = self;
+        cached.retain(|write| {
+            let of_zone = mine(write.addr);
+            if of_zone && durable {
+                medium.write(write.addr, &write.data);
+            }
+            !of_zone
         });
     }
     /// What is not durable, completed or in flight.
@@ -172,18 +192,81 @@ impl Unsettled {
     /// Puts what is kept onto a medium that holds what is durable. What had completed when `floor`
     /// writes had is there in any case: the device was flushed for a record that is.
     pub fn settle(&self, floor: u64, medium: &mut Store, choose: &mut dyn Choose) {
-        let below = |part: &Part| self.writes[part.write].completed.is_some_and(|at| at <= floor);
         for parts in self.sectors.values() {
-            for part in parts.iter().filter(|part| below(part)) {
-                self.put(medium, part);
-            }
-            let open: Vec<&Part> = parts.iter().filter(|part| !below(part)).collect();
-            let Some(newest) = open.last() else { continue };
-            let chosen = choose.choose(open.len() + 1, newest.write);
-            if let Some(part) = chosen.checked_sub(1).and_then(|at| open.get(at)) {
-                self.put(medium, part);
+            self.settle_sector(parts, floor, medium, choose);
+        }
+    }
+    fn is_below(&self, part: &Part, floor: u64) -> bool {
+        self.writes[part.write].completed.is_some_and(|at| at <= floor)
+    }
+    fn settle_sector(
+        &self,
+        parts: &[Part],
+        floor: u64,
+        medium: &mut Store,
+        choose: &mut dyn Choose,
+    ) {
+        let (below, open): (Vec<&Part>, Vec<&Part>) =
+            parts.iter().partition(|part| self.is_below(part, floor));
+        for part in below {
+            self.put(medium, part);
+        }
+        let Some(newest) = open.last() else { return };
+        let chosen = choose.choose(open.len() + 1, newest.write);
+        if let Some(part) = chosen.checked_sub(1).and_then(|at| open.get(at)) {
+            self.put(medium, part);
+        }
+    }
+    /// The same of a device with zones: of one that is written in order, what is kept is all up to
+    /// some sector, and nothing behind it.
+    pub(super) fn settle_zones(
+        &self,
+        zoned: &mut Zoned,
+        floor: u64,
+        medium: &mut Store,
+        choose: &mut dyn Choose,
+    ) {
+        // By zone the units that are written whole, each with its sectors.
+        type Unit<'a> = (DevAddr, Vec<&'a [Part]>);
+        let mut zones: OrderedMap<u64, Vec<Unit<'_>>> = OrderedMap::new();
+        for (sector, parts) in &self.sectors {
+            let at = DevAddr::new(sector * SECTOR);
+            let Some(nth) = zoned.in_order(at) else {
+                self.settle_sector(parts, floor, medium, choose);
+                continue;
+            };
+            let (unit, _) = zoned.unit_of(at);
+            let units = zones.get_or_insert_with(nth, Vec::new);
+            match units.last_mut() {
+                Some((last, all)) if *last == unit => all.push(parts),
+                Some(_) | None => units.push((unit, vec![parts])),
             }
         }
+        for units in zones.values() {
+            let (first, _) = units[0];
+            let durable = zoned.durable(first);
+            let sure = |(at, sectors): &Unit<'_>| {
+                let mut parts = sectors.iter().flat_map(|parts| parts.iter());
+                *at < durable || parts.any(|part| self.is_below(part, floor))
+            };
+            let must = units.iter().rposition(sure).map_or(0, |last| last + 1);
+            let open = units.len() - must;
+            let newest = units.last().and_then(|(_, sectors)| sectors.last()?.last());
+            let newest = newest.filter(|_| open > 0);
+            let more = newest.map_or(0, |newest| choose.choose(open + 1, newest.write));
+            for (at, sectors) in &units[..must + more] {
+                // A write that failed may have left a gap behind it.
+                if *at > zoned.durable(first) {
+                    break;
+                }
+                for part in sectors.iter().flat_map(|parts| parts.iter()) {
+                    self.put(medium, part);
+                }
+                let (_, len) = zoned.unit_of(*at);
+                zoned.keep(*at, len);
+            }
+        }
+        zoned.cut();
     }
     fn put(&self, medium: &mut Store, part: &Part) {
         let data = &self.writes[part.write].data;

@@ -4,6 +4,15 @@ use crate::errno::Errno;
 use crate::iomap::{Iomap, MapType};
 use crate::units::{Bytes, DevAddr, FileRange, Pos};
 
+/// What is done to a zone as a whole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ZoneOp {
+    /// It is empty, and takes the next write at its start.
+    Reset,
+    /// It takes no write any more.
+    Finish,
+}
+
 /// A zone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Zone {
@@ -22,6 +31,26 @@ impl Zone {
     /// A zone whose blocks can be written in any order; its file is as long as the zone.
     pub const fn conventional(start: DevAddr, capacity: Bytes) -> Self {
         Self { start, capacity, sequential: false, pointer: Pos::ZERO }
+    }
+    /// Where it begins on the device.
+    pub const fn start(&self) -> DevAddr {
+        self.start
+    }
+    /// How long its file is when so many bytes of it are written: one that is written in any order
+    /// is always as long as the zone (`zonefs_update_seq_inode`).
+    pub fn size_at(&self, written: Bytes) -> Pos {
+        Pos::ZERO + if self.sequential { written.min(self.capacity) } else { self.capacity }
+    }
+    /// What gives its file another size: it can be emptied or filled, nothing else
+    /// (`zonefs_file_truncate`).
+    pub fn resize(&self, new: Pos) -> Result<ZoneOp, Errno> {
+        if self.sequential && new == Pos::ZERO {
+            Ok(ZoneOp::Reset)
+        } else if self.sequential && new == Pos::ZERO + self.capacity {
+            Ok(ZoneOp::Finish)
+        } else {
+            Err(Errno::Perm)
+        }
     }
     /// The same zone, written up to `pointer`.
     #[must_use]

@@ -191,12 +191,12 @@ mod tests {
         lock.enqueue(4, Mode::Shared);
         lock.enqueue(5, Mode::Exclusive);
         lock.enqueue(6, Mode::Shared);
-        assert_eq!(leaves(&mut lock, 1), []);
+        assert_eq!(leaves(&mut lock, 1), [0; 0]);
         assert_eq!(leaves(&mut lock, 2), [3]);
         assert_eq!(leaves(&mut lock, 3), [4, 6]);
-        assert_eq!(leaves(&mut lock, 4), []);
+        assert_eq!(leaves(&mut lock, 4), [0; 0]);
         assert_eq!(leaves(&mut lock, 6), [5]);
-        assert_eq!(leaves(&mut lock, 5), []);
+        assert_eq!(leaves(&mut lock, 5), [0; 0]);
         assert!(lock.is_idle());
     }
 

@@ -24,6 +24,7 @@ pub(crate) mod write;
 mod write_edges;
 mod write_round;
 pub(crate) mod zero;
+mod zone;
 
 use crate::errno::Errno;
 use crate::units::Bytes;

@@ -182,13 +182,13 @@ async fn flush<E: Env>(cx: &Cx<'_, E>, files: &[FileId]) -> Result<(), Errno> {
 }
 
 impl<E: Env> World<E> {
-    fn new_flush(&mut self) -> FlushId {
+    pub(super) fn new_flush(&mut self) -> FlushId {
         let id = FlushId(self.next_flush);
         self.next_flush += 1;
         self.flushes.push((id, None));
         id
     }
-    fn flush_result(&mut self, id: FlushId) -> Option<Result<(), Errno>> {
+    pub(super) fn flush_result(&mut self, id: FlushId) -> Option<Result<(), Errno>> {
         let at = self.flushes.iter().position(|(known, _)| *known == id)?;
         let result = self.flushes[at].1?;
         self.flushes.remove(at);

@@ -6,6 +6,7 @@ use super::invalidate::drop_range;
 use super::sync::write_before;
 use super::write::lock_folio;
 use super::zero::zero_range;
+use super::zone::truncate_zone;
 use crate::behaviour::ZeroFlush;
 use crate::cache::folio::FolioFlags;
 use crate::cache::mapping::Tag;
@@ -21,6 +22,9 @@ use crate::world::{Env, World};
 
 /// Gives a file another size while nobody writes it or adds folios to it (`xfs_vn_setattr_size`).
 pub(crate) async fn truncate<E: Env>(cx: &Cx<'_, E>, file: FileId, new: Pos) -> Result<(), Errno> {
+    if cx.with(|world| world.is_zone(file)) {
+        return truncate_zone(cx, file, new).await;
+    }
     let io = cx.lock(file, Lock::Io, Mode::Exclusive).await;
     let invalidate = cx.lock(file, Lock::Invalidate, Mode::Exclusive).await;
     let result = resize(cx, file, new).await;

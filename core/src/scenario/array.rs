@@ -171,13 +171,17 @@ fn survives(kind: &ArrayKind, failed: Members) -> bool {
     }
 }
 
+/// Operations on an array.
+const ACTS: [&str; 5] =
+    ["fail_member", "replace_member", "rebuild_array", "check_array", "repair_array"];
+
 /// Operations on an array need one, and members that it has.
 pub(super) fn check_ops(array: Option<&ArrayKind>, raw: &Raw) -> Result<(), Problem> {
     let members = array.map_or(0, |array| u64::from(array.shape().members));
     for entry in &raw.op {
         let op = entry.get_ref();
         let name = op.what.get_ref().as_str();
-        let acts = ["fail_member", "replace_member", "check_array", "repair_array"].contains(&name);
+        let acts = ACTS.contains(&name);
         if members == 0 && (acts || op.members.is_some()) {
             let place = op.members.as_ref().map_or_else(|| op.what.span(), Spanned::span);
             return Err((place, "the device is no array: say which in [array]".to_owned()));

@@ -31,16 +31,26 @@ impl Scenario {
     /// of another device.
     pub fn keeps_bytes(&self) -> bool {
         let Some(array) = self.array else { return true };
-        let mut failed: Vec<MemberId> = self.array_failed.iter().collect();
-        let mut most = failed.len();
+        let mut lacking: Vec<MemberId> = self.array_failed.iter().collect();
+        // Of these, members that were replaced and hold some rows.
+        let mut filling: Vec<MemberId> = Vec::new();
+        let mut most = lacking.len();
         for op in &self.ops {
             let Action::Array(act) = op.action else { continue };
-            match act {
-                ArrayAct::Fail(member) if !failed.contains(&member) => failed.push(member),
-                ArrayAct::Replace(member) => failed.retain(|one| *one != member),
-                ArrayAct::Fail(_) | ArrayAct::Check | ArrayAct::Repair => {}
+            if let ArrayAct::Fail(member) | ArrayAct::Replace(member, _) = act {
+                lacking.retain(|one| *one != member);
+                filling.retain(|one| *one != member);
+                lacking.push(member);
+                most = most.max(lacking.len());
             }
-            most = most.max(failed.len());
+            if let ArrayAct::Replace(member, _) = act {
+                filling.push(member);
+            }
+            // How many rows there are to fill nobody knows before the run.
+            if let ArrayAct::Replace(_, None) | ArrayAct::Rebuild(None) = act {
+                lacking.retain(|one| !filling.contains(one));
+                filling.clear();
+            }
         }
         most <= array.tolerates() as usize
     }

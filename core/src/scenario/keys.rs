@@ -221,6 +221,7 @@ pub(crate) const OP: &[Key] = &[
     key("source_at", Size),
     key("member", Count),
     key("members", Inner),
+    key("rows", Count),
 ];
 
 fn modes() -> Vec<&'static str> {
@@ -272,7 +273,8 @@ pub(crate) const OPS: Words = &[
     ("seek_hole", &["at"]),
     ("power_cut", &["mode", "seed", "members"]),
     ("fail_member", &["member"]),
-    ("replace_member", &["member"]),
+    ("replace_member", &["member", "rows"]),
+    ("rebuild_array", &["rows"]),
     ("check_array", &[]),
     ("repair_array", &[]),
 ];

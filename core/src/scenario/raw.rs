@@ -201,6 +201,7 @@ pub(super) struct RawOp {
     pub(super) ms: Option<Spanned<i64>>,
     pub(super) member: Option<Spanned<i64>>,
     pub(super) members: Option<Spanned<Vec<Spanned<i64>>>>,
+    pub(super) rows: Option<Spanned<i64>>,
 }
 
 pub(super) struct RawFault {
@@ -470,6 +471,7 @@ fn op_of(span: Span, table: &DeTable<'_>) -> Result<RawOp, Problem> {
         ms: fields.may("ms", integer)?,
         member: fields.may("member", integer)?,
         members: fields.may("members", integers)?,
+        rows: fields.may("rows", integer)?,
     })
 }
 

@@ -172,7 +172,7 @@ impl<S: Sink> Simulation<S> {
             engine.limit_space(geometry.blocks_bytes(free));
         }
         if let Some(zones) = scenario.zones {
-            let mut zoned = Zoned::new(zones);
+            let mut zoned = Zoned::new(zones, geometry.block_size());
             for extent in scenario.files.iter().flat_map(|file| file.extents.iter().flatten()) {
                 if extent.state == crate::iomap::MapType::Mapped {
                     zoned.hold(extent.addr + scenario.partition, extent.range.len());

@@ -64,16 +64,22 @@ pub(super) fn action(entry: &Spanned<RawOp>, byte: u8) -> Result<Option<Action>,
         "power_cut" => Action::PowerCut(kept(raw)?),
         "check_array" => Action::Array(ArrayAct::Check),
         "repair_array" => Action::Array(ArrayAct::Repair),
+        "rebuild_array" => Action::Array(ArrayAct::Rebuild(rows(raw)?)),
         what @ ("fail_member" | "replace_member") => {
             let member = raw.member.as_ref().ok_or_else(|| missing(entry, "member"))?;
             let member = MemberId::new(number("member", member, 0, 63)? as u32);
             Action::Array(match what {
                 "fail_member" => ArrayAct::Fail(member),
-                _ => ArrayAct::Replace(member),
+                _ => ArrayAct::Replace(member, rows(raw)?),
             })
         }
         _ => return Ok(None),
     }))
+}
+
+/// How many rows of members are filled; none: all.
+fn rows(raw: &RawOp) -> Result<Option<u64>, Problem> {
+    raw.rows.as_ref().map(|rows| number("rows", rows, 0, 1 << 30)).transpose()
 }
 
 /// What of all that is not durable for sure a power cut leaves.

@@ -264,8 +264,13 @@ fn put_op(op: &ScenarioOp, scenario: &Scenario, out: &mut String) -> fmt::Result
             ArrayAct::Fail(member) => {
                 writeln!(out, "do = \"fail_member\"\nmember = {}", member.get())
             }
-            ArrayAct::Replace(member) => {
-                writeln!(out, "do = \"replace_member\"\nmember = {}", member.get())
+            ArrayAct::Replace(member, rows) => {
+                writeln!(out, "do = \"replace_member\"\nmember = {}", member.get())?;
+                rows.map_or(Ok(()), |rows| writeln!(out, "rows = {rows}"))
+            }
+            ArrayAct::Rebuild(rows) => {
+                writeln!(out, "do = \"rebuild_array\"")?;
+                rows.map_or(Ok(()), |rows| writeln!(out, "rows = {rows}"))
             }
             ArrayAct::Check => writeln!(out, "do = \"check_array\""),
             ArrayAct::Repair => writeln!(out, "do = \"repair_array\""),

@@ -94,7 +94,7 @@ pub(super) fn file(
     Ok((FileSystem::Zone(zone.written_to(pointer)), extents, (start, capacity), len))
 }
 
-/// What is not modelled of zones is refused.
+/// What a file that is a zone cannot do is refused.
 pub(super) fn check_ops(raw: &Raw, is_zone: impl Fn(&str) -> bool) -> Result<(), Problem> {
     if raw.zones.is_none() {
         return Ok(());
@@ -104,8 +104,6 @@ pub(super) fn check_ops(raw: &Raw, is_zone: impl Fn(&str) -> bool) -> Result<(),
         let name = op.what.get_ref().as_str();
         let file = op.file.as_ref().map_or(first, |file| file.get_ref());
         let refused = match name {
-            "power_cut" => Some("what a power cut leaves of write pointers is not modelled"),
-            "truncate" if is_zone(file) => Some("resetting and finishing a zone is not modelled"),
             "mmap_store" | "fallocate" | "reflink" if is_zone(file) => {
                 Some("a file that is a zone cannot do it")
             }

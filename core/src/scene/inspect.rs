@@ -9,7 +9,7 @@ use super::lanes::left::stretches;
 use super::lanes::requests::words as request_words;
 use super::layout::left;
 use super::limits::Limits;
-use super::members::{ArrayView, Part, state_words};
+use super::members::{ArrayView, Part};
 use super::snapshot::{BioView, ExtentView, Snapshot, bios, requests};
 use super::spots::{Key, Spot, Thing};
 use super::view::{Lane, View};
@@ -391,7 +391,8 @@ fn chunk(
         Part::P => "parity P",
         Part::Q => "parity Q",
     };
-    let state = array.states.get(usize::from(member)).and_then(|state| state_words(*state));
+    let disk = array.disks.get(usize::from(member)).copied();
+    let state = disk.and_then(|disk| disk.words().into_iter().next());
     let mut details = Details::new(
         format!("stripe {stripe} on disk {member}"),
         state.map_or_else(|| part.to_owned(), |words| format!("{part}; the disk {words}")),

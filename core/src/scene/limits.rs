@@ -238,6 +238,7 @@ fn replay(timeline: &Timeline, file: FileId) -> Seen {
                 | DeltaKind::StripeParity
                 | DeltaKind::RowUnfit
                 | DeltaKind::BlockDamaged
+                | DeltaKind::MemberFilled
                 | DeltaKind::OpHead
                 | DeltaKind::OpPos
                 | DeltaKind::OpLen

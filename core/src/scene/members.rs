@@ -50,12 +50,20 @@ pub(super) struct StripeView {
     pub(super) whole: bool,
 }
 
+/// A member.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct DiskView {
+    state: MemberState,
+    /// While it is filled, rows from its start that hold what they should.
+    filled: u64,
+}
+
 /// An array.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct ArrayView {
     /// Rows of a chunk.
     pub(super) rows: u64,
-    pub(super) states: Vec<MemberState>,
+    pub(super) disks: Vec<DiskView>,
     pub(super) stripes: Vec<StripeView>,
 }
 
@@ -127,7 +135,42 @@ impl ArrayView {
                 chunk.wrong += 1;
             }
         }
-        Some(Self { rows, states: members().map(|member| array.member(member)).collect(), stripes })
+        let disk = |member| DiskView {
+            state: array.member(member),
+            filled: array.filled(member).map_or(0, |at| at.get() / ROW),
+        };
+        Some(Self { rows, disks: members().map(disk).collect(), stripes })
+    }
+    /// Rows of a disk's chunk of a stripe that hold what they should, and whether filling has come
+    /// to here.
+    pub(super) fn held(&self, disk: usize, stripe: u64) -> (u64, bool) {
+        let Some(DiskView { state, filled }) = self.disks.get(disk) else { return (0, false) };
+        match state {
+            MemberState::Working => (self.rows, false),
+            MemberState::Failed => (0, false),
+            MemberState::Filling => {
+                let (start, end) = (stripe * self.rows, (stripe + 1) * self.rows);
+                ((*filled).clamp(start, end) - start, (start..end).contains(filled))
+            }
+        }
+    }
+}
+
+impl DiskView {
+    /// Whether nothing of it can be read or written.
+    pub(super) fn has_failed(self) -> bool {
+        self.state == MemberState::Failed
+    }
+    /// What is said of it where it does not simply work, the longest words first.
+    pub(super) fn words(self) -> Vec<String> {
+        match (self.state, self.filled) {
+            (MemberState::Working, _) => Vec::new(),
+            (MemberState::Failed, _) => vec!["failed".to_owned()],
+            (MemberState::Filling, 0) => vec!["is filled".to_owned()],
+            (MemberState::Filling, rows) => {
+                vec![format!("is filled up to sector {}", rows * ROW), "is filled".to_owned()]
+            }
+        }
     }
 }
 
@@ -251,14 +294,5 @@ impl StripeView {
             words.push("data that nobody wrote is damaged".to_owned());
         }
         words.join("; ")
-    }
-}
-
-/// What is said of a member that does not simply work.
-pub(super) const fn state_words(state: MemberState) -> Option<&'static str> {
-    match state {
-        MemberState::Working => None,
-        MemberState::Failed => Some("failed"),
-        MemberState::Filling => Some("is filled"),
     }
 }

@@ -11,7 +11,7 @@ use super::lanes::left::{block, stretches};
 use super::lanes::{history, marks as use_marks, order, returns};
 use super::layout::Run;
 use super::limits::Limits;
-use super::members::{ArrayView, state_words};
+use super::members::ArrayView;
 use super::snapshot::{Snapshot, USES};
 use super::view::{Lane, View};
 use crate::trace::model::Tally;
@@ -168,9 +168,9 @@ fn left(run: &Run) -> Vec<Row> {
 
 /// Disks that do not simply work, then the stripes; neighbours alike as one.
 fn members(array: &ArrayView) -> Vec<Row> {
-    let states = (0..).zip(&array.states);
-    let mut rows: Vec<Row> = states
-        .filter_map(|(nth, state): (u32, _)| Some((nth, state_words(*state)?)))
+    let disks = (0..).zip(&array.disks);
+    let mut rows: Vec<Row> = disks
+        .filter_map(|(nth, disk): (u32, _)| Some((nth, disk.words().into_iter().next()?)))
         .map(|(nth, words)| row(format!("disk {nth}"), words))
         .collect();
     let mut stripes: Vec<(u64, u64, String)> = Vec::new();

@@ -13,12 +13,11 @@ use super::lanes::left::words as left_words;
 use super::lanes::requests::words as request_words;
 use super::layout::Run;
 use super::limits::Limits;
-use super::members::{StripeView, state_words};
+use super::members::{DiskView, StripeView};
 use super::snapshot::{CacheView, FolioView, RequestView, Snapshot, USES};
 use super::text_course;
 use super::view::{Lane, View};
 use crate::block::bio::BioState;
-use crate::trace::array::MemberState;
 use crate::trace::model::ExtentState;
 use crate::units::SECTOR_SIZE;
 
@@ -337,17 +336,20 @@ fn device(now: &Snapshot) -> Vec<String> {
 fn members(run: &Run) -> Vec<String> {
     let Some(array) = &run.array else { return vec!["idle".to_owned()] };
     let room = ROOM - 20;
-    let disk = |(nth, state): (usize, &MemberState)| {
-        let failed = *state == MemberState::Failed;
+    let disk = |(nth, disk): (usize, &DiskView)| {
         let letter = |stripe: &StripeView| match stripe.chunks.get(nth) {
-            Some(chunk) if chunk.written + chunk.read > 0 || !failed => chunk.letter(stripe.whole),
-            Some(_) | None => '!',
+            Some(chunk) if chunk.written + chunk.read > 0 => chunk.letter(stripe.whole),
+            Some(_) | None if disk.has_failed() => '!',
+            Some(_) if array.held(nth, stripe.number).0 < array.rows => '-',
+            Some(chunk) => chunk.letter(stripe.whole),
+            None => '!',
         };
         let letters: String = array.stripes.iter().take(room).map(letter).collect();
-        let words = state_words(*state).map_or(String::new(), |words| format!(" {words}"));
+        let words = disk.words().into_iter().next();
+        let words = words.map_or(String::new(), |words| format!(" {words}"));
         format!("{nth:2} {letters}{words}")
     };
-    let mut rows: Vec<String> = array.states.iter().enumerate().map(disk).collect();
+    let mut rows: Vec<String> = array.disks.iter().enumerate().map(disk).collect();
     let told: Vec<&StripeView> = array.stripes.iter().filter(|one| one.is_notable()).collect();
     for stripe in told.iter().take(MAX_BIOS) {
         for line in fold(&format!("stripe {}: {}", stripe.number, stripe.words(array.rows))) {
@@ -357,9 +359,12 @@ fn members(run: &Run) -> Vec<String> {
     if told.len() > MAX_BIOS {
         rows.push(format!("   and {} more of these", told.len() - MAX_BIOS));
     }
-    let lost = rows.iter().take(array.states.len()).any(|row| row.contains('!'));
-    let lost = if lost { ", ! lost or wrong" } else { "" };
-    rows.push(format!("   W data, P Q parity, R read, Y read in vain{lost}"));
+    let has = |letter: char| rows.iter().take(array.disks.len()).any(|row| row.contains(letter));
+    let lost = if has('!') { ", ! lost or wrong" } else { "" };
+    let empty = if has('-') { ", - not filled yet" } else { "" };
+    for line in fold(&format!("W data, P Q parity, R read, Y read in vain{lost}{empty}")) {
+        rows.push(format!("   {line}"));
+    }
     rows
 }
 

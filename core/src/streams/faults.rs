@@ -106,6 +106,7 @@ impl Permits {
             | Errno::Inval
             | Errno::NxIo
             | Errno::OpNotSupp
+            | Errno::Perm
             | Errno::XDev => false,
         }
     }

@@ -183,6 +183,7 @@ pub struct ArrayState {
     parities: OrderedMap<u32, u64>,
     unfit: OrderedMap<u32, u64>,
     damaged: OrderedMap<u32, u64>,
+    filled: OrderedMap<u32, u64>,
 }
 
 impl ArrayState {
@@ -216,6 +217,12 @@ impl ArrayState {
     pub fn member(&self, member: MemberId) -> MemberState {
         MemberState::from_code(self.members.get(&member.get()).copied().unwrap_or_default())
     }
+    /// Up to where a member holds what it should; none: everywhere, or nowhere if it has failed.
+    pub fn filled(&self, member: MemberId) -> Option<Sector> {
+        let filling = self.member(member) == MemberState::Filling;
+        let rows = self.filled.get(&member.get()).copied().unwrap_or_default();
+        filling.then(|| Sector::new(rows * ROW))
+    }
     /// Who holds the parity of a stripe, once it is known.
     pub fn parity(&self, stripe: u64) -> Option<StripeParity> {
         let stripe = u32::try_from(stripe).ok()?;
@@ -243,6 +250,7 @@ impl ArrayState {
             DeltaKind::StripeParity => &mut self.parities,
             DeltaKind::RowUnfit => &mut self.unfit,
             DeltaKind::BlockDamaged => &mut self.damaged,
+            DeltaKind::MemberFilled => &mut self.filled,
             _ => &mut self.rows,
         }
     }
@@ -260,6 +268,7 @@ impl ArrayState {
             DeltaKind::StripeParity => self.parities.get(&object).copied().unwrap_or_default(),
             DeltaKind::RowUnfit => self.unfit.get(&object).copied().unwrap_or_default(),
             DeltaKind::BlockDamaged => self.damaged.get(&object).copied().unwrap_or_default(),
+            DeltaKind::MemberFilled => self.filled.get(&object).copied().unwrap_or_default(),
             _ => self.rows.get(&object).copied().unwrap_or_default(),
         }
     }
@@ -298,6 +307,7 @@ impl ArrayState {
             (DeltaKind::StripeParity, &self.parities),
             (DeltaKind::RowUnfit, &self.unfit),
             (DeltaKind::BlockDamaged, &self.damaged),
+            (DeltaKind::MemberFilled, &self.filled),
         ] {
             all.extend(words.iter().map(|(object, word)| (kind, object, 0, *word)));
         }

@@ -168,6 +168,9 @@ kinds! {
     /// Block of 4 KiB of the array that is no longer what it was though nobody wrote it: where it
     /// lies: [`super::array::DamagedAt`]; 0 = it is as it should be.
     BlockDamaged = 156, "block.damaged";
+    /// Member of the array that is filled: rows from its start on up to which it holds what it
+    /// should.
+    MemberFilled = 175, "member.filled";
 }
 
 /// One change of one word of state.

@@ -192,7 +192,8 @@ impl Model {
             | DeltaKind::RowHeld
             | DeltaKind::StripeParity
             | DeltaKind::RowUnfit
-            | DeltaKind::BlockDamaged => {
+            | DeltaKind::BlockDamaged
+            | DeltaKind::MemberFilled => {
                 let mut word = self.array.word(delta.kind, delta.object, delta.aux);
                 swap(&mut word, delta)?;
                 self.array.set(delta.kind, delta.object, delta.aux, word);

@@ -322,6 +322,12 @@ rules! {
     DirectRetries = 183, Function, "xfs_file_dio_write_unaligned", "{1b} at {0x} are not whole blocks of data: once more, with the file locked for itself";
     /// Inline bytes of a direct read.
     DirectInline = 184, Function, "iomap_dio_inline_iter", "{1b} at {0x} live with the inode: copied to the application";
+    /// A zone is to be empty.
+    ZoneReset = 415, Function, "zonefs_inode_zone_mgmt", "the zone from sector {0s} on is reset: it is to be empty";
+    /// A zone is to be full.
+    ZoneFinished = 416, Function, "zonefs_inode_zone_mgmt", "the zone from sector {0s} on is finished: it is to take no write any more";
+    /// A file that is a zone is as long as that is written.
+    ZoneResized = 417, Function, "zonefs_file_truncate", "the file is as long as its zone is written: {1b} instead of {0b}";
     /// The zone's write pointer moved.
     ZonePointerMoved = 185, Function, "zonefs_file_dio_write", "the next write to the zone goes to {1x} instead of {0x}";
     /// Blocks of one file became blocks of another, too.
@@ -446,6 +452,10 @@ rules! {
     MembersRead = 289, Function, "ops_run_io", "{0b} are read from the members: data {1b}, P {2b}, Q {3b}";
     /// Members are written.
     MembersWritten = 290, Function, "ops_run_io", "{0b} are written to the members: data {1b}, P {2b}, Q {3b}";
+    /// Members are written, and a log of it.
+    MembersLogged = 413, Function, "ops_run_io", "{0b} are written to the members: data {1b}, parity {2b}, and before them {3b} to the log of what is under way";
+    /// Members are written, and the bitmap.
+    MembersNoted = 414, Function, "ops_run_io", "{0b} are written to the members: data {1b}, parity {2b}, and before them {3b} of the bitmap of what is under way";
     /// What became of rows.
     RowsCounted = 291, Delta, "raid5d", "rows so far handled: whole {0}, parity updated {1}, parity made anew {2}, delayed {3}";
     /// The two ways to make parity of rows are weighed.
@@ -456,6 +466,12 @@ rules! {
     MemberReplaced = 352, Op, "raid5_add_disk", "an empty disk takes the place of member {0}: it is written, and not read before it is filled";
     /// It holds everything.
     MemberFilled = 353, Op, "md_do_sync", "{1b} of member {0} are made from the others: it works";
+    /// Some of what it should hold is there.
+    MemberFilledSoFar = 410, Op, "md_do_sync", "{1b} of member {0} are made from the others: up to sector {2s} it is read like them, and behind it written only";
+    /// A later part of it is filled.
+    FillingGoesOn = 411, Op, "md_do_sync", "members that were replaced are filled from sector {0s} on";
+    /// What it should hold cannot be made.
+    FillingStops = 412, Op, "md_do_sync", "filling stops at sector {0s} of the members: too much of that row is lost";
     /// All of an array is read.
     ArrayChecked = 354, Op, "md_do_sync", "{0} rows are read from all members; parity or a copy is wrong in {1} of them";
     /// All of an array is made right.

@@ -130,6 +130,7 @@ const CALLERS: &[(&str, &str)] = &[
     ("dio_warn_stale_pagecache", "iomap_dio_complete"),
     ("iomap_dio_complete", "iomap_dio_rw"),
     // What changes a file, and what keeps errors.
+    ("zonefs_inode_zone_mgmt", "zonefs_file_truncate"),
     ("truncate_inode_partial_folio", "truncate_inode_pages_range"),
     ("folio_split", "truncate_inode_partial_folio"),
     ("iomap_release_folio", "folio_split"),

@@ -12,7 +12,7 @@ use crate::geometry::Geometry;
 use crate::iomap::MapType;
 use crate::ordered::OrderedMap;
 use crate::sort::sort;
-use crate::trace::delta::DeltaKind;
+use crate::trace::delta::{Delta, DeltaKind};
 use crate::units::{BlockNo, Bytes, DevAddr, FileId, Offset, Pos};
 
 /// What would become of the bytes that a block of a file has now.
@@ -76,6 +76,9 @@ pub struct Survey {
     cached: Vec<(u64, DevAddr, DevAddr)>,
     /// By device block, where EOF was when it was last sent.
     padded: OrderedMap<u64, Pos>,
+    /// Where the partition that holds the files begins on the device, as bios told: nothing is
+    /// damaged before there is one.
+    partition: Bytes,
 }
 
 impl Survey {
@@ -89,6 +92,7 @@ impl Survey {
             completed: 0,
             cached: Vec::new(),
             padded: OrderedMap::new(),
+            partition: Bytes::ZERO,
         }
     }
     /// After the first `position` steps of a recording.
@@ -129,6 +133,27 @@ impl Survey {
                 self.durable = self.records();
                 self.flushes.clear();
                 self.cached.clear();
+            }
+            Rule::ZoneResized => {
+                // What is done to a zone is durable with it.
+                let sized = |delta: &Delta| delta.kind == DeltaKind::FileDiskSize;
+                let file = recording
+                    .deltas(self.at)
+                    .iter()
+                    .find(|delta| sized(delta))
+                    .map(|delta| delta.object);
+                let mut all = self.records();
+                if let Some((file, records)) = file.and_then(|id| Some((id, all.remove(&id)?))) {
+                    for (_, len, _, addr) in &records.extents {
+                        let (from, end) = (*addr, *addr + *len);
+                        self.cached.retain(|(_, start, _)| *start < from || *start >= end);
+                    }
+                    self.durable.insert(file, records);
+                }
+            }
+            Rule::BioRemapped => {
+                let [_, on_device, on_partition, _] = step.args;
+                self.partition = Bytes::new(on_device.saturating_sub(on_partition));
             }
             _ => {}
         }
@@ -179,7 +204,7 @@ impl Survey {
         let cached = self.cached_spans();
         let size = geometry.block_size();
         let damaged = |at: DevAddr| {
-            let mut all = self.model.array().damaged();
+            let (mut all, at) = (self.model.array().damaged(), at + self.partition);
             all.any(|(one, _)| one < at + size && at < one + DAMAGED)
         };
         let blocks = (0..count).map(|block| {

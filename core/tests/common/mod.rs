@@ -4,6 +4,7 @@
 
 pub mod events;
 pub mod folding;
+pub mod members;
 
 use folioscope_core::behaviour::{Behaviours, DirtyTracking, ZeroFlush};
 use folioscope_core::block::limits::QueueLimits;

@@ -7,6 +7,7 @@ use crate::target::open::Opened;
 use crate::target::{Done, Tag, Target};
 use folioscope_core::device::sim::Sim;
 use folioscope_core::engine::{Engine, Host};
+use folioscope_core::errno::Errno;
 use folioscope_core::frames::FrameStore;
 use folioscope_core::units::{Bytes, DevAddr, FileId, Nanos, Offset, Pages, Pfn, Pos, Time};
 use folioscope_core::world::{Effect, Env, FlushId};
@@ -87,6 +88,8 @@ impl<E: Env<Frames = Arena>> Host<E> for Real<'_> {
                 let result = self.target.set_size(size);
                 engine.handle_flush_end(id, result);
             }
+            // No target has zones.
+            Effect::Zone(id, ..) => engine.handle_flush_end(id, Err(Errno::OpNotSupp)),
         }
     }
     fn wait(&mut self, engine: &Engine<E>) -> bool {

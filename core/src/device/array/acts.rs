@@ -4,6 +4,7 @@ use super::{Array, Disks, ROW, report};
 use crate::block::bio::BioOp;
 use crate::device::md::Members;
 use crate::device::md::plain::Stretch;
+use crate::device::md::rebuild::Rebuilt;
 use crate::device::md::stripes::Pass;
 use crate::engine::Engine;
 use crate::trace::array::MemberState;
@@ -18,8 +19,11 @@ use std::collections::BTreeSet;
 pub enum ArrayAct {
     /// A member fails.
     Fail(MemberId),
-    /// An empty disk takes the place of a member, and is filled from the others.
-    Replace(MemberId),
+    /// An empty disk takes the place of a member, and is filled from the others: so many rows that
+    /// hold something, or all.
+    Replace(MemberId, Option<u64>),
+    /// Filling goes on: so many rows more, or all.
+    Rebuild(Option<u64>),
     /// All of it is read, and parity or copies that are wrong are counted.
     Check,
     /// They are made right, too.
@@ -44,10 +48,11 @@ impl Array {
         let mut world = engine.world();
         let failed = MemberState::Failed.code();
         world.set_array(DeltaKind::MemberState, member.get(), 0, failed);
+        world.set_array(DeltaKind::MemberFilled, member.get(), 0, 0);
         world.step(Rule::MemberFails, [u64::from(member.get()), 0, 0, 0]);
     }
-    /// Does it.
-    pub fn act<E: Env>(&mut self, engine: &Engine<E>, act: ArrayAct) {
+    /// Does it; false if it cannot be done.
+    pub fn act<E: Env>(&mut self, engine: &Engine<E>, act: ArrayAct) -> bool {
         self.introduce(engine);
         self.settle(engine);
         match act {
@@ -57,10 +62,21 @@ impl Array {
                 Self::say_failed(engine, member);
                 self.say_damaged(engine, before);
             }
-            ArrayAct::Replace(member) => self.replace(engine, member),
+            ArrayAct::Replace(member, rows) => {
+                self.replace(engine, member);
+                return self.rebuild(engine, rows);
+            }
+            ArrayAct::Rebuild(rows) => {
+                let Some(from) = self.filling().into_iter().map(|(_, at)| at).min() else {
+                    return false;
+                };
+                engine.world().step(Rule::FillingGoesOn, [from.get() * SECTOR_SIZE, 0, 0, 0]);
+                return self.rebuild(engine, rows);
+            }
             ArrayAct::Check => self.check(engine, false),
             ArrayAct::Repair => self.check(engine, true),
         }
+        true
     }
     /// The rows of members that hold something, by number.
     pub(super) fn rows(&self) -> BTreeSet<u64> {
@@ -69,36 +85,62 @@ impl Array {
         let place = |row: u64| parity.locate(Sector::new(row * ROW)).sector.get() / ROW;
         self.used.iter().map(place).collect()
     }
-    fn replace<E: Env>(&mut self, engine: &Engine<E>, member: MemberId) {
-        let rows = self.rows();
-        {
-            let mut world = engine.world();
-            let filling = MemberState::Filling.code();
-            world.set_array(DeltaKind::MemberState, member.get(), 0, filling);
-            world.step(Rule::MemberReplaced, [u64::from(member.get()), 0, 0, 0]);
+    /// Members that are filled, each with how far.
+    fn filling(&self) -> Vec<(MemberId, Sector)> {
+        match &self.disks {
+            Disks::Stripes(bench) => bench.stripes.filling().collect(),
+            Disks::Plain(plain) => {
+                plain.filling().map(|member| (member, plain.filled(member))).collect()
+            }
         }
-        let filled = match &mut self.disks {
+    }
+    fn replace<E: Env>(&mut self, engine: &Engine<E>, member: MemberId) {
+        let mut world = engine.world();
+        let filling = MemberState::Filling.code();
+        world.set_array(DeltaKind::MemberState, member.get(), 0, filling);
+        world.set_array(DeltaKind::MemberFilled, member.get(), 0, 0);
+        world.step(Rule::MemberReplaced, [u64::from(member.get()), 0, 0, 0]);
+        drop(world);
+        match &mut self.disks {
+            Disks::Stripes(bench) => bench.replace(member),
+            Disks::Plain(plain) => plain.replace(member),
+        }
+    }
+    /// Fills members that were replaced, so many rows or all of them; false if it cannot go on.
+    fn rebuild<E: Env>(&mut self, engine: &Engine<E>, most: Option<u64>) -> bool {
+        let rows = self.rows();
+        let Rebuilt { filled, stopped } = match &mut self.disks {
             Disks::Stripes(bench) => {
-                bench.replace(member);
-                let count = rows.len() as u64;
-                bench.pass_rows(Pass::Rebuild, rows);
-                bench.rebuilt();
+                let rebuilt = bench.rebuild(rows, most);
                 self.report(engine);
-                count
+                rebuilt
             }
             Disks::Plain(plain) => {
-                plain.replace(member);
                 let used = self.used.iter().map(|row| Sector::new(row * ROW));
-                let (reads, writes) = plain.rebuild(used);
+                let (rebuilt, [reads, writes]) = plain.rebuild(used, most);
                 tell(engine, BioOp::Read, &reads);
                 tell(engine, BioOp::Write, &writes);
-                writes.len() as u64
+                rebuilt
             }
         };
+        let filling = self.filling();
         let mut world = engine.world();
-        world.set_array(DeltaKind::MemberState, member.get(), 0, MemberState::Working.code());
-        let bytes = filled * ROW * SECTOR_SIZE;
-        world.step(Rule::MemberFilled, [u64::from(member.get()), bytes, 0, 0]);
+        for (member, rows) in filled {
+            let (id, bytes) = (member.get(), rows * ROW * SECTOR_SIZE);
+            if let Some((_, at)) = filling.iter().find(|(of, _)| *of == member) {
+                world.set_array(DeltaKind::MemberFilled, id, 0, at.get() / ROW);
+                let args = [id.into(), bytes, at.get() * SECTOR_SIZE, 0];
+                world.step(Rule::MemberFilledSoFar, args);
+            } else {
+                world.set_array(DeltaKind::MemberState, id, 0, MemberState::Working.code());
+                world.set_array(DeltaKind::MemberFilled, id, 0, 0);
+                world.step(Rule::MemberFilled, [id.into(), bytes, 0, 0]);
+            }
+        }
+        if let Some(at) = stopped {
+            world.step(Rule::FillingStops, [at.get() * SECTOR_SIZE, 0, 0, 0]);
+        }
+        stopped.is_none()
     }
     fn check<E: Env>(&mut self, engine: &Engine<E>, repair: bool) {
         let rows = self.rows();
@@ -131,5 +173,5 @@ impl Array {
 
 fn tell<E: Env>(engine: &Engine<E>, op: BioOp, ios: &[Stretch]) {
     let bytes: u64 = ios.iter().map(|(.., len)| len.get() * SECTOR_SIZE).sum();
-    report::ios(engine, op, ios, [bytes, 0, 0, 0]);
+    report::ios(engine, op, ios, ([bytes, 0, 0, 0], false));
 }

@@ -31,11 +31,11 @@ impl Array {
     pub(super) fn look_for_doubt<E: Env>(&mut self, engine: &Engine<E>) {
         let rows = self.rows();
         let Disks::Stripes(bench) = &self.disks else { return };
-        if !bench.stripes.all_work() {
-            return;
-        }
-        let unfit = rows.into_iter().filter(|row| !bench.fits(Sector::new(row * ROW)));
-        let unfit: Vec<u64> = unfit.collect();
+        let unfit = |row: &u64| {
+            let at = Sector::new(row * ROW);
+            bench.stripes.is_whole(at) && !bench.fits(at)
+        };
+        let unfit: Vec<u64> = rows.into_iter().filter(unfit).collect();
         if unfit.is_empty() {
             return;
         }
@@ -49,11 +49,14 @@ impl Array {
     /// Rows were read as a whole, or written: those of which parity fits now are in doubt no more.
     pub(super) fn doubt_again<E: Env>(&mut self, engine: &Engine<E>) {
         let Disks::Stripes(bench) = &self.disks else { return };
-        if self.doubt.unfit.is_empty() || !bench.stripes.all_work() {
+        if self.doubt.unfit.is_empty() {
             return;
         }
-        let fit = self.doubt.unfit.iter().filter(|row| bench.fits(Sector::new(row * ROW)));
-        let fit: Vec<u64> = fit.collect();
+        let fits = |row: &u64| {
+            let at = Sector::new(row * ROW);
+            bench.stripes.is_whole(at) && bench.fits(at)
+        };
+        let fit: Vec<u64> = self.doubt.unfit.iter().filter(fits).collect();
         let mut world = engine.world();
         for row in fit {
             self.doubt.unfit.remove(&row);

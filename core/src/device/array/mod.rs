@@ -204,7 +204,7 @@ impl Array {
                     }
                 };
                 self.ended.insert((bio.id, bio.addr), (result, read));
-                report::ios(engine, op, &ios, [len.get() * SECTOR_SIZE, 0, 0, 0]);
+                report::ios(engine, op, &ios, ([len.get() * SECTOR_SIZE, 0, 0, 0], false));
             }
         }
         self.report(engine);

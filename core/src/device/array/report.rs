@@ -8,7 +8,7 @@ use crate::counters::Counter;
 use crate::device::md::parity::{Parity, Roles};
 use crate::device::md::plain::Stretch;
 use crate::device::md::run::{Bench, Event, Role};
-use crate::device::md::stripes::{Note, Tally};
+use crate::device::md::stripes::{Consistency, Note, Tally};
 use crate::engine::Engine;
 use crate::trace::array::{ArrayShape, RowCosts, RowDecision, StripeParity};
 use crate::trace::delta::DeltaKind;
@@ -71,7 +71,8 @@ impl Array {
                             places.push((io.member, io.start, io.len));
                         }
                     }
-                    ios(engine, first.op, &places, bytes);
+                    let bitmap = bench.stripes.config().consistency == Consistency::Bitmap;
+                    ios(engine, first.op, &places, (bytes, bitmap));
                     count
                 }
             };
@@ -140,12 +141,12 @@ fn notes<E: Env>(engine: &Engine<E>, parity: &Parity, first: Note, events: &[Eve
 }
 
 /// One step of I/Os of members in one direction; bytes of data, P and Q, and of what lies in no
-/// row.
+/// row: a bitmap, or else a log.
 pub(super) fn ios<E: Env>(
     engine: &Engine<E>,
     op: BioOp,
     places: &[Stretch],
-    [data, p, q, extra]: [u64; 4],
+    ([data, p, q, extra], bitmap): ([u64; 4], bool),
 ) {
     if places.is_empty() && extra == 0 {
         return;
@@ -167,6 +168,11 @@ pub(super) fn ios<E: Env>(
     };
     let moved = Bytes::new(sectors * SECTOR_SIZE + extra);
     world.count(counter, moved.get());
+    if extra > 0 {
+        world.count(Counter::MemberLogged, extra);
+        let rule = if bitmap { Rule::MembersNoted } else { Rule::MembersLogged };
+        return world.step(rule, [moved.get(), data, p + q, extra]);
+    }
     world.step(rule, [moved.get(), data, p, q]);
 }
 

@@ -55,12 +55,13 @@ impl Log {
         }
         blocks
     }
-    /// Makes parity right for what is there; of how many rows.
+    /// Makes parity right for what is there; of how many rows. `holds`: a member holds what it
+    /// should of a row.
     pub(super) fn mend(
         self,
         parity: &Parity,
         disks: &mut Disks,
-        works: impl Fn(MemberId) -> bool,
+        holds: impl Fn(MemberId, Sector) -> bool,
     ) -> u64 {
         let rows: BTreeSet<Sector> = self.0.iter().map(|entry| entry.row).collect();
         for row in &rows {
@@ -70,7 +71,7 @@ impl Log {
                 let mut writes = entries.iter().rev().flat_map(|entry| &entry.writes);
                 writes.find(|(of, _)| *of == member).map(|(_, data)| data)
             };
-            let Some(mut sum) = newest(p).cloned().filter(|_| works(p)) else { continue };
+            let Some(mut sum) = newest(p).cloned().filter(|_| holds(p, *row)) else { continue };
             let written: BTreeSet<MemberId> = entries
                 .iter()
                 .flat_map(|entry| &entry.writes)
@@ -78,8 +79,9 @@ impl Log {
                 .filter(|member| *member != p)
                 .collect();
             for member in written {
-                // Of one that has failed since, what was to be written counts.
-                if works(member) {
+                // Of one that has failed since, or is not filled so far, what was to be written
+                // counts.
+                if holds(member, *row) {
                     field::add(&mut sum, newest(member).expect("it was written"));
                     field::add(&mut sum, &disks.bytes(member, *row, Bytes::kib(4)));
                 }

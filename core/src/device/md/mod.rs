@@ -12,6 +12,7 @@ pub mod mirrors;
 mod offline;
 pub mod parity;
 pub mod plain;
+pub mod rebuild;
 pub mod run;
 pub mod stripes;
 pub mod table;

@@ -2,11 +2,16 @@
 
 use super::disks::Disks;
 use super::mirrors::Mirrors;
+use super::rebuild::Rebuilt;
 use super::zones::Zones;
 use crate::block::bio::BioOp;
 use crate::errno::Errno;
+use crate::sort::sort;
 use crate::trace::array::MemberState;
 use crate::units::{Bytes, MemberId, SECTOR_SIZE, Sector, Sectors};
+
+/// Sectors of 4 KiB, by which copies are made and compared.
+const ROW: Sectors = Sectors::new(8);
 
 /// Where sectors lie.
 #[derive(Clone, Debug)]
@@ -26,14 +31,22 @@ pub struct Plain {
     map: Map,
     /// Its disks.
     pub disks: Disks,
-    states: Vec<MemberState>,
+    members: Vec<Member>,
+}
+
+/// A member.
+#[derive(Clone, Copy, Debug)]
+struct Member {
+    state: MemberState,
+    /// While it is filled, sectors before this one hold what they should.
+    filled: Sector,
 }
 
 impl Plain {
     /// An array over empty disks.
     pub fn new(map: Map, members: u32) -> Self {
-        let states = vec![MemberState::Working; members as usize];
-        Self { map, disks: Disks::new(members), states }
+        let member = Member { state: MemberState::Working, filled: Sector::ZERO };
+        Self { map, disks: Disks::new(members), members: vec![member; members as usize] }
     }
     /// The places of a sector, the one that is read first before the others.
     fn places(&self, at: Sector) -> Vec<(MemberId, Sector)> {
@@ -44,11 +57,23 @@ impl Plain {
     }
     /// Members.
     pub fn members(&self) -> u32 {
-        self.states.len() as u32
+        self.members.len() as u32
     }
     /// What can be done with a member.
     pub fn state(&self, member: MemberId) -> MemberState {
-        self.states.get(member.get() as usize).copied().unwrap_or(MemberState::Failed)
+        self.members.get(member.get() as usize).map_or(MemberState::Failed, |member| member.state)
+    }
+    /// How far a member is filled that took the place of another.
+    pub fn filled(&self, member: MemberId) -> Sector {
+        self.members.get(member.get() as usize).map_or(Sector::ZERO, |member| member.filled)
+    }
+    /// Whether a member holds what it should of a stretch.
+    fn holds(&self, (member, at): (MemberId, Sector), len: Sectors) -> bool {
+        match self.state(member) {
+            MemberState::Working => true,
+            MemberState::Failed => false,
+            MemberState::Filling => at + len <= self.filled(member),
+        }
     }
     /// A stretch of the array in parts that lie in one chunk: where it begins, how long.
     fn parts(&self, start: Sector, len: Sectors) -> Vec<(Sector, Sectors)> {
@@ -92,7 +117,7 @@ impl Plain {
             let from = (at.since(start).get() * SECTOR_SIZE) as usize;
             let to = &mut data[from..from + (part.get() * SECTOR_SIZE) as usize];
             let mut places = self.places(at).into_iter();
-            match places.find(|(member, _)| self.state(*member) == MemberState::Working) {
+            match places.find(|place| self.holds(*place, part)) {
                 Some((member, place)) => {
                     self.disks.read(member, place, to);
                     ios.push((member, place, part));
@@ -115,42 +140,78 @@ impl Plain {
     }
     /// A member fails.
     pub fn fail(&mut self, member: MemberId) {
-        if let Some(state) = self.states.get_mut(member.get() as usize) {
-            *state = MemberState::Failed;
-        }
+        self.set(member, MemberState::Failed);
     }
     /// An empty disk takes the place of a member.
     pub fn replace(&mut self, member: MemberId) {
-        if let Some(state) = self.states.get_mut(member.get() as usize) {
-            *state = MemberState::Filling;
+        if member.get() < self.members() {
+            self.set(member, MemberState::Filling);
             self.disks.replace(member);
+            self.disks.flush_all();
         }
     }
-    /// Writes to members that were replaced what these rows of the array have elsewhere; the reads,
-    /// and the writes. What has no other place is lost.
-    pub fn rebuild(&mut self, rows: impl Iterator<Item = Sector>) -> (Vec<Stretch>, Vec<Stretch>) {
-        const ROW: Sectors = Sectors::new(8);
-        let (mut reads, mut writes) = (Vec::new(), Vec::new());
+    fn set(&mut self, member: MemberId, state: MemberState) {
+        if let Some(member) = self.members.get_mut(member.get() as usize) {
+            *member = Member { state, filled: Sector::ZERO };
+        }
+    }
+    /// Members that are filled.
+    pub fn filling(&self) -> impl Iterator<Item = MemberId> {
+        let all = (0..self.members()).map(MemberId::new);
+        all.filter(|member| self.state(*member) == MemberState::Filling)
+    }
+    /// Writes to members that were replaced what these rows of the array have elsewhere, by their
+    /// places on the members: the next `most`, none: all of them. The reads and the writes, too.
+    pub fn rebuild(
+        &mut self,
+        rows: impl Iterator<Item = Sector>,
+        most: Option<u64>,
+    ) -> (Rebuilt, [Vec<Stretch>; 2]) {
+        let mut missing: Vec<(Sector, MemberId, Sector)> = Vec::new();
         for row in rows {
-            let places = self.places(row);
-            let find = |state| places.iter().find(|(member, _)| self.state(*member) == state);
-            let (Some(from), Some(_)) = (find(MemberState::Working), find(MemberState::Filling))
-            else {
-                continue;
+            let lacks = |place: &(MemberId, Sector)| {
+                self.state(place.0) == MemberState::Filling && !self.holds(*place, ROW)
             };
-            let bytes = self.disks.bytes(from.0, from.1, Bytes::kib(4));
-            reads.push((from.0, from.1, ROW));
-            for (member, place) in &places {
-                if self.state(*member) == MemberState::Filling {
-                    self.disks.write(*member, *place, &bytes);
-                    writes.push((*member, *place, ROW));
+            let all = self.places(row).into_iter().filter(lacks);
+            missing.extend(all.map(|(member, at)| (at, member, row)));
+        }
+        sort(&mut missing);
+        let mut filled: Vec<(MemberId, u64)> = self.filling().map(|member| (member, 0)).collect();
+        let (mut reads, mut writes, mut stopped) = (Vec::new(), Vec::new(), None);
+        // Everything before it is there, once this ends: none: everything is.
+        let (mut upto, mut last, mut count) = (None, None, 0);
+        for (at, member, row) in missing {
+            if last != Some(at) && most == Some(count) {
+                upto = Some(at);
+                break;
+            }
+            let from = self.places(row).into_iter().find(|place| self.holds(*place, ROW));
+            let Some((source, start)) = from else {
+                (upto, stopped) = (Some(at), Some(at));
+                break;
+            };
+            let bytes = self.disks.bytes(source, start, Bytes::kib(4));
+            if reads.last() != Some(&(source, start, ROW)) {
+                reads.push((source, start, ROW));
+            }
+            self.disks.write(member, at, &bytes);
+            writes.push((member, at, ROW));
+            filled.iter_mut().filter(|(of, _)| *of == member).for_each(|(_, rows)| *rows += 1);
+            count += u64::from(last != Some(at));
+            last = Some(at);
+        }
+        for (member, _) in &filled {
+            match upto {
+                None => self.set(*member, MemberState::Working),
+                Some(at) => {
+                    if let Some(member) = self.members.get_mut(member.get() as usize) {
+                        member.filled = member.filled.max(at);
+                    }
                 }
             }
         }
-        for state in self.states.iter_mut().filter(|state| **state == MemberState::Filling) {
-            *state = MemberState::Working;
-        }
-        (reads, writes)
+        self.disks.flush_all();
+        (Rebuilt { filled, stopped }, [reads, writes])
     }
     /// Rows whose places do not hold the same, of these; with `repair` the first place that works
     /// is copied to the others. The I/Os of members, too.
@@ -159,11 +220,10 @@ impl Plain {
         rows: impl Iterator<Item = Sector>,
         repair: bool,
     ) -> (u64, Vec<(BioOp, Stretch)>) {
-        const ROW: Sectors = Sectors::new(8);
         let (mut wrong, mut ios) = (0, Vec::new());
         for row in rows {
             let mut places = self.places(row);
-            places.retain(|(member, _)| self.state(*member) == MemberState::Working);
+            places.retain(|place| self.holds(*place, ROW));
             let read =
                 |(member, at): &(MemberId, Sector)| self.disks.bytes(*member, *at, Bytes::kib(4));
             let all: Vec<Vec<u8>> = places.iter().map(read).collect();

@@ -8,8 +8,8 @@ use super::field;
 use super::log::Log;
 use super::parity::Roles;
 use super::stripes::{
-    ArrayBio, ArrayBioId, Consistency, Ended, MemberIo, Note, Pass, Purpose, ROW_BYTES,
-    StripeConfig, Stripes, Tally,
+    ArrayBio, ArrayBioId, Consistency, Ended, MemberIo, Note, Purpose, ROW_BYTES, StripeConfig,
+    Stripes, Tally,
 };
 use crate::block::bio::BioOp;
 use crate::device::store::Store;
@@ -200,10 +200,15 @@ impl Bench {
         self.power = Some(writes);
     }
     /// An empty disk takes the place of a member.
-    pub fn replace(&mut self, member: MemberId) {
+    pub(super) fn change_disk(&mut self, member: MemberId) {
         self.intact = false;
         self.disks.replace(member);
-        self.stripes.replace(member);
+    }
+    /// How far members are filled is noted on them, behind everything that they were sent: nothing
+    /// that was written before is needed of a log any more.
+    pub(super) fn note_progress(&mut self) {
+        self.disks.flush_all();
+        self.log.flush(self.disks.mark());
     }
     /// Submits a bio. By the token the array may get to work on it at once.
     pub fn submit(
@@ -316,10 +321,11 @@ impl Bench {
         let log = core::mem::take(&mut self.log);
         let stripes = &self.stripes;
         let works = |member| stripes.works(member);
+        let holds = |member, row| stripes.holds(member, row);
         let found = match config.consistency {
             Consistency::Journal => Assembled::Replayed(log.replay(&mut self.disks, works)),
             Consistency::PartialParity => {
-                Assembled::Mended(log.mend(&config.parity, &mut self.disks, works))
+                Assembled::Mended(log.mend(&config.parity, &mut self.disks, holds))
             }
             Consistency::Resync | Consistency::Bitmap => Assembled::Unclean,
         };
@@ -396,32 +402,5 @@ impl Bench {
         let at = self.ended.iter().position(|(ended, ..)| *ended == id);
         let (_, result, data) = self.ended.swap_remove(at.expect("every bio ends"));
         (result, data)
-    }
-    /// Reads every row as a whole, from the first to the last.
-    pub fn pass(&mut self, pass: Pass) {
-        self.pass_rows(pass, 0..self.stripes.config().member.get() / super::stripes::ROW.get());
-        if pass == Pass::Repair {
-            self.stripes.set_resync_from(None);
-        }
-    }
-    /// Reads these rows as a whole, in ascending order; for a rebuild all rows before each of them
-    /// hold what they should.
-    pub fn pass_rows(&mut self, pass: Pass, rows: impl IntoIterator<Item = u64>) {
-        for row in rows {
-            let at = Sector::new(row * super::stripes::ROW.get());
-            if !self.stripes.pass(at, pass) {
-                self.settle();
-                assert!(self.stripes.pass(at, pass), "nothing will free a row");
-            }
-            self.settle();
-            if pass == Pass::Rebuild {
-                self.stripes.recovered(at + super::stripes::ROW);
-            }
-        }
-    }
-    /// All of the members hold what they should, and keep it.
-    pub fn rebuilt(&mut self) {
-        self.stripes.recovered(Sector::ZERO + self.stripes.config().member);
-        self.disks.flush_all();
     }
 }

@@ -22,6 +22,8 @@ pub enum Wrong {
     Stale(u64),
     /// A byte that the file has not had there since it was durable.
     Byte(u64, u8),
+    /// So many bytes, of a file that is written in order, which it never began with.
+    Order(u64),
 }
 
 /// Blocks of a file moved: those behind a byte, by so many bytes.
@@ -279,8 +281,8 @@ impl History {
         }
         self.failed(false);
         // What is not refused at once may have been done in part.
-        let refused =
-            matches!(errno, Some(Errno::Inval | Errno::FBig | Errno::OpNotSupp | Errno::XDev));
+        let refusals = [Errno::Inval, Errno::FBig, Errno::OpNotSupp, Errno::Perm, Errno::XDev];
+        let refused = errno.is_some_and(|errno| refusals.contains(&errno));
         let changes = matches!(action, Action::Truncate(_) | Action::Fallocate(..));
         self.lost |= changes && !refused;
     }
@@ -331,6 +333,10 @@ impl History {
             }
         }
         self.version += 1;
+    }
+    /// Whether a file that is written in order, from its start, began with these bytes at any time.
+    pub(super) fn began_with(&self, found: &[u8]) -> bool {
+        self.lost || self.all.iter().any(|content| content.starts_with(found))
     }
     /// What is wrong with these bytes as the content after a power cut. `exposes`: the file system
     /// orders no data before its records, so that blocks that were never durable may show what the
@@ -453,6 +459,22 @@ mod tests {
         assert_eq!(history.look(&[1, 9], false), Ok(()));
         history.synced();
         assert_eq!(history.look(&[1, 9, 8], false), Err(Wrong::Byte(1, 9)));
+    }
+
+    #[test]
+    fn a_file_that_is_written_in_order_begins_as_it_did_at_some_time() {
+        let mut history = History::new(vec![1, 1], STALE);
+        history.begin(&write(2, 4, 2), 1, true);
+        history.begin(&Action::Truncate(Pos::ZERO), 1, true);
+        history.begin(&write(0, 3, 3), 1, true);
+        for fine in [&[1, 1][..], &[1, 1, 2], &[], &[3, 3]] {
+            assert!(history.began_with(fine), "{fine:?}");
+        }
+        // Zeros in place of what was lost are seen as such only here.
+        for wrong in [&[1, 1, 0, 2][..], &[3, 1], &[0]] {
+            assert!(!history.began_with(wrong), "{wrong:?}");
+        }
+        assert_eq!(history.look(&[1, 1, 0, 2], false), Ok(()));
     }
 
     #[test]

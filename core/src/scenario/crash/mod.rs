@@ -312,13 +312,14 @@ impl Watching<'_> {
                 _ => random.below(log.len() as u64 + 1) as usize,
             };
             let floor = if self.watch.how.data_first { floors[records] } else { 0 };
-            let medium = match state {
+            let left = match state {
                 0 | 2 => remains.draw(floor, &mut Nothing),
                 1 => remains.draw(floor, &mut Everything),
                 _ => remains.draw(floor, &mut Sectors::new(&mut random)),
             };
             let mounts = state % self.watch.how.mount_every == 0;
-            let result = self.watch.check(&images[records], &medium, mounts);
+            let images = self.watch.at_pointers(&images[records], left.zoned.as_ref());
+            let result = self.watch.check(&images, &left, mounts);
             self.looked.states += 1;
             self.looked.mounted += u64::from(mounts);
             if let Err((file, what, wrong)) = result {

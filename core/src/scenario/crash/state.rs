@@ -4,9 +4,13 @@
 use super::Watch;
 use super::history::Wrong;
 use crate::check::invariants::name;
+use crate::device::behind::Left;
 use crate::device::sim::Timing;
 use crate::device::store::Store;
-use crate::engine::drive;
+use crate::device::zoned::Zoned;
+use crate::engine::{WriteFlags, drive};
+use crate::errno::Errno;
+use crate::frames::Fill;
 use crate::fs::extent_map::Extent;
 use crate::iomap::MapType;
 use crate::journal::Image;
@@ -20,26 +24,42 @@ use std::collections::BTreeSet;
 pub(super) type Problem = (usize, String, Option<Wrong>);
 
 impl Watch<'_> {
-    pub(super) fn check(
-        &self,
-        images: &[Image],
-        medium: &Store,
-        mounts: bool,
-    ) -> Result<(), Problem> {
+    pub(super) fn check(&self, images: &[Image], left: &Left, mounts: bool) -> Result<(), Problem> {
+        let medium = &left.bytes;
         self.check_space(images)?;
         let contents: Vec<Vec<u8>> =
             (0..images.len()).map(|file| self.content(&images[file], file, medium)).collect();
         for (file, content) in contents.iter().enumerate().filter(|(file, _)| self.kept(*file)) {
-            self.files[file].look(content, self.exposes(file)).map_err(|wrong| {
+            let history = &self.files[file];
+            let in_order = !self.in_order(file) || history.began_with(content);
+            let ordered = if in_order { Ok(()) } else { Err(Wrong::Order(content.len() as u64)) };
+            history.look(content, self.exposes(file)).and(ordered).map_err(|wrong| {
                 let what = match wrong {
                     Wrong::Size(size) => format!("it has {size} bytes, as it never had"),
                     Wrong::Stale(pos) => format!("byte {pos} is what the device held before"),
                     Wrong::Byte(pos, byte) => format!("byte {pos} is {byte}, as it never was"),
+                    Wrong::Order(len) => format!("it never began with these {len} bytes"),
                 };
                 (file, what, Some(wrong))
             })?;
         }
-        if mounts { self.check_mounted(images, medium, &contents) } else { Ok(()) }
+        if mounts { self.check_mounted(images, left, &contents) } else { Ok(()) }
+    }
+    /// The records with the sizes that a mount finds: of a file that is a zone that is written in
+    /// order, up to the write pointer.
+    pub(super) fn at_pointers(&self, images: &[Image], zoned: Option<&Zoned>) -> Vec<Image> {
+        let mut images = images.to_vec();
+        for (image, file) in images.iter_mut().zip(&self.scenario.files) {
+            if let (FileSystem::Zone(zone), Some(zoned)) = (file.fs, zoned) {
+                let at = zoned.pointer(zone.start() + self.scenario.partition);
+                image.size = zone.size_at(at.since(zone.start() + self.scenario.partition));
+            }
+        }
+        images
+    }
+    /// Whether a file takes bytes behind those that it has, and no others.
+    fn in_order(&self, file: usize) -> bool {
+        matches!(self.scenario.files[file].fs, FileSystem::Zone(zone) if zone.pointer().is_some())
     }
     /// The bytes of a file as its records and the medium give them.
     fn content(&self, image: &Image, file: usize, medium: &Store) -> Vec<u8> {
@@ -87,13 +107,16 @@ impl Watch<'_> {
     fn check_mounted(
         &self,
         images: &[Image],
-        medium: &Store,
+        left: &Left,
         contents: &[Vec<u8>],
     ) -> Result<(), Problem> {
         let calm = Scenario { device: Timing::Ram, ..self.scenario.clone() };
         let Simulation { engine, mut sim } =
             Simulation::with_store(&calm, self.variant, NoTrace, Store::stale(self.stale));
-        sim.set_bytes(medium.clone());
+        sim.set_bytes(left.bytes.clone());
+        if let Some(zoned) = &left.zoned {
+            sim.set_zones(zoned.clone());
+        }
         for (file, image) in images.iter().enumerate() {
             engine.mount(FileId::new(file as u32), image);
         }
@@ -111,6 +134,19 @@ impl Watch<'_> {
             bytes.truncate(content.len());
             if let Some(at) = bytes.iter().zip(content).position(|(one, other)| one != other) {
                 return Err(wrong(format!("byte {at} is another after the mount")));
+            }
+        }
+        for (file, content) in contents.iter().enumerate().filter(|(file, _)| self.in_order(*file))
+        {
+            // The device takes the next write where the file says.
+            let block = self.scenario.geometry.block_size();
+            let (id, at) = (FileId::new(file as u32), Pos::new(content.len() as u64));
+            let mut source = Fill { byte: 1, len: block };
+            let flags = WriteFlags { direct: true, ..WriteFlags::default() };
+            let op = engine.pwrite(crate::units::TaskId::new(1), id, at, &mut source, flags);
+            let wrote = drive(&engine, &mut sim, op).map(|wrote| wrote.0);
+            if wrote != Ok(Ok(block)) && wrote != Ok(Err(Errno::FBig)) {
+                return Err((file, format!("a write behind its end gives {wrote:?}"), None));
             }
         }
         let broken = engine.look(crate::world::World::broken_invariants);

@@ -1,14 +1,14 @@
 //! Members: one cell a chunk, the disks from top to bottom and stripes from left to right, filled
 //! by what was written; what was read for it has dots, and hatch over them where no read was
-//! needed. What a power cut or a failure left wrong says so in solid colour.
+//! needed. What a power cut or a failure left wrong says so in solid colour; a line lies over what
+//! a disk does not hold, and a flag stands where filling it has come to.
 
 use crate::scene::canvas::{Canvas, id};
 use crate::scene::draw::{Anchor, Pattern, Style};
 use crate::scene::fixed::{Fx, plural, px, whole};
 use crate::scene::layout::{Frame, Row, band};
-use crate::scene::members::{ArrayView, ChunkView, Part, StripeView, state_words};
+use crate::scene::members::{ArrayView, ChunkView, Part, StripeView};
 use crate::scene::view::Lane;
-use crate::trace::array::MemberState;
 
 /// Height of a cell, and from one to the next.
 const CELL: i32 = 14;
@@ -73,17 +73,20 @@ fn names(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, array: &ArrayView, 
         return;
     }
     let right = frame.x0 - 9 - if frame.compares() { 22 } else { 0 };
-    for (nth, state) in array.states.iter().enumerate() {
+    for (nth, disk) in array.disks.iter().enumerate() {
         let at = (px(right), y + px(HEAD + STEP * whole(nth) + 11));
-        let text = match state_words(*state) {
-            None => format!("disk {nth}"),
-            Some(words) => format!("disk {nth} {words}"),
-        };
+        let words = disk.words();
+        let mut texts: Vec<String> =
+            words.iter().map(|words| format!("disk {nth} {words}")).collect();
+        if texts.is_empty() {
+            texts.push(format!("disk {nth}"));
+        }
+        texts.push(nth.to_string());
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let mark = id(run, "disk", nth as u64, 0);
         let place = [(at.0, at.1, Anchor::End)];
         let edges = (px(frame.margin), px(frame.x0));
-        let short = format!("{nth}");
-        canvas.label(mark, Style::Tick, edges, &place, &[&text, &short]);
+        canvas.label(mark, Style::Tick, edges, &place, &texts);
     }
 }
 
@@ -126,8 +129,8 @@ fn column(
     for (nth, chunk) in stripe.chunks.iter().enumerate() {
         let top = y + px(HEAD + STEP * whole(nth));
         let area = (x0, x1, top);
-        let failed = array.states.get(nth) == Some(&MemberState::Failed);
-        cell(canvas, (run, n, nth as u16), (array.rows, stripe.whole, failed), chunk, area);
+        let held = array.held(nth, n);
+        cell(canvas, (run, n, nth as u16), (array.rows, stripe.whole, held), chunk, area);
         let changed = before.is_some() && old.is_none_or(|old| old.chunks.get(nth) != Some(chunk));
         let idle = chunk.written + chunk.read == 0;
         if changed && !idle {
@@ -161,7 +164,7 @@ fn column(
 fn cell(
     canvas: &mut Canvas,
     (run, n, k): (usize, u64, u16),
-    (rows, whole, failed): (u64, bool, bool),
+    (rows, whole, (held, here)): (u64, bool, (u64, bool)),
     chunk: &ChunkView,
     (x0, x1, top): (Fx, Fx, Fx),
 ) {
@@ -191,10 +194,19 @@ fn cell(
         let area = band(x0, upto(chunk.wrong), top, bottom);
         canvas.fill(id(run, "mwrong", n, k), Style::Failed, area);
     }
-    if failed {
+    if held < rows {
         let middle = top + px(CELL / 2);
-        let line = band(x0, x1, middle - px(1), middle + px(1));
+        let line = band(upto(held), x1, middle - px(1), middle + px(1));
         canvas.fill(id(run, "mfail", n, k), Style::ErrorTick, line);
+    }
+    if here {
+        let at = upto(held);
+        canvas.line(
+            id(run, "mheld", n, k),
+            Style::Changed,
+            (at, top - px(1)),
+            (at, bottom + px(1)),
+        );
     }
     let place = [((x0 + x1) / 2, top + px(11), Anchor::Middle)];
     if chunk.wrong > 0 {

@@ -283,7 +283,7 @@ pub(super) fn take_effects<E: Env>(engine: &Engine<E>) -> bool {
     while let Some(effect) = engine.poll_effect() {
         match effect {
             Effect::Submit(_) | Effect::Issue(_) => {}
-            Effect::Flush(id) | Effect::SetSize(id, _, _) => {
+            Effect::Flush(id) | Effect::SetSize(id, _, _) | Effect::Zone(id, ..) => {
                 engine.handle_flush_end(id, Ok(()));
                 flushed = true;
             }

@@ -390,15 +390,25 @@ impl Stripes {
     pub fn works(&self, member: MemberId) -> bool {
         self.members.get(member.get() as usize).is_some_and(|member| member.working)
     }
-    /// Whether every member does.
-    pub fn all_work(&self) -> bool {
-        self.members.iter().all(|member| member.working)
+    /// Whether a member holds what it should of a row.
+    pub fn holds(&self, member: MemberId, row: Sector) -> bool {
+        !self.failed_at(row).any(|at| at == member.get() as usize)
     }
-    /// Whether a member holds everything that it should.
-    pub fn holds_all(&self, member: MemberId) -> bool {
+    /// Whether all members do.
+    pub fn is_whole(&self, row: Sector) -> bool {
+        self.failed_at(row).next().is_none()
+    }
+    /// Whether parity makes up for those that do not.
+    pub fn can_make(&self, row: Sector) -> bool {
+        self.failed_at(row).count() <= self.config.parity.level().parities() as usize
+    }
+    /// Members that are filled, each with how far.
+    pub fn filling(&self) -> impl Iterator<Item = (MemberId, Sector)> {
         let end = Sector::ZERO + self.config.member;
-        let found = self.members.get(member.get() as usize);
-        found.is_some_and(|member| member.working && member.recovered >= end)
+        let all = (0..).map(MemberId::new).zip(&self.members);
+        let lacks =
+            move |(_, member): &(MemberId, &Member)| member.working && member.recovered < end;
+        all.filter(lacks).map(|(id, member)| (id, member.recovered))
     }
     /// A member fails: nothing of it can be read or written any more.
     pub fn fail(&mut self, member: MemberId) {
