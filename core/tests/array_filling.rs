@@ -136,14 +136,15 @@ fn every_level_is_filled_in_parts_while_it_is_written() {
 #[test]
 fn another_member_that_fails_takes_the_rows_that_are_not_filled() {
     let ops = format!(
-        "{}{}{}[[op]]\ndo = \"rebuild_array\"\n{BLOCK_1}{BLOCK_25}",
+        "{}{}{}[[op]]\ndo = \"rebuild_array\"\n{BLOCK_1}{BLOCK_25}{}",
         act("fail_member", 1),
         half(4),
         act("fail_member", 0),
+        BLOCK_1.replace("pread", "pwrite"),
     );
     let (run, contents) = ran(&scenario(RAID5, &ops));
     let results: Vec<bool> = run.results.iter().map(|result| result.0.is_ok()).collect();
-    assert_eq!(results, [true, true, true, false, true, false]);
+    assert_eq!(results, [true, true, true, false, true, false, false]);
     let stops = run.sink.steps().iter().find(|step| step.rule == Rule::FillingStops);
     assert_eq!(stops.map(|step| step.args[0]), Some(4 * 4096));
     assert!(contents.seen[0][..4 * 12288].iter().all(|byte| *byte == 7));

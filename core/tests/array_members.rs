@@ -313,6 +313,28 @@ fn an_array_that_has_lost_too_much_fails_what_it_cannot_serve() {
     }
 }
 
+/// What is left can be read, and nothing is written, also where enough is left.
+#[test]
+fn an_array_that_has_lost_too_much_is_written_no_more() {
+    let io = |what: &str, at: u64| {
+        format!("[[op]]\ndo = {what:?}\nat = {at}\nlen = 4096\ndirect = true\n")
+    };
+    let ten = "level = \"raid10\"\nmembers = 4\nchunk = \"4k\"";
+    let none = "level = \"raid0\"\nmembers = 4\nchunk = \"4k\"";
+    // Where the members that work are, and where those that failed are.
+    for (array, lost, left, gone) in [(ten, vec![0, 1], 4096, 0), (none, vec![0], 4096, 0)] {
+        let mut ops = String::new();
+        lost.iter().for_each(|member| ops += &act("fail_member", *member));
+        for (what, at) in [("pread", left), ("pread", gone), ("pwrite", left), ("pwrite", gone)] {
+            ops += &io(what, at);
+        }
+        let (run, contents) = ran(&scenario(array, &ops));
+        let done: Vec<bool> = run.results.iter().map(|result| result.0.is_ok()).collect();
+        assert_eq!(done[lost.len()..], [true, false, false, false], "{array}");
+        assert_eq!(contents.durable[0][4096], 7, "{array}");
+    }
+}
+
 #[test]
 fn the_cut_sweep_finds_the_hole_of_a_degraded_array_and_none_with_a_log() {
     let ops = "

@@ -361,10 +361,9 @@ fn members(run: &Run) -> Vec<String> {
     }
     let has = |letter: char| rows.iter().take(array.disks.len()).any(|row| row.contains(letter));
     let lost = if has('!') { ", ! lost or wrong" } else { "" };
-    let empty = if has('-') { ", - not filled yet" } else { "" };
-    for line in fold(&format!("W data, P Q parity, R read, Y read in vain{lost}{empty}")) {
-        rows.push(format!("   {line}"));
-    }
+    let empty = has('-');
+    rows.push(format!("   W data, P Q parity, R read, Y read in vain{lost}"));
+    rows.extend(empty.then(|| "   - not filled yet".to_owned()));
     rows
 }
 

@@ -183,6 +183,10 @@ impl Array {
             self.ended.insert((bio.id, bio.addr), (Ok(()), Vec::new()));
             return;
         }
+        if op == BioOp::Write && self.is_broken() {
+            self.ended.insert((bio.id, bio.addr), (Err(Errno::Io), Vec::new()));
+            return;
+        }
         if op == BioOp::Write {
             self.use_rows(start, len);
             self.written_anew(engine, start, len);
@@ -208,6 +212,15 @@ impl Array {
             }
         }
         self.report(engine);
+    }
+    /// Whether it has lost more members than it can do without: then nothing is written any more,
+    /// also where enough is left (`MD_BROKEN` in `md_submit_bio`; kernels before 5.19 look at each
+    /// row by itself). A member that is filled counts as lost.
+    fn is_broken(&self) -> bool {
+        match &self.disks {
+            Disks::Stripes(bench) => bench.stripes.is_broken(),
+            Disks::Plain(plain) => plain.is_broken(),
+        }
     }
     /// The submitter sleeps: what waits is handled. Whether there was anything.
     pub(super) fn settle<E: Env>(&mut self, engine: &Engine<E>) -> bool {

@@ -75,6 +75,17 @@ impl Plain {
             MemberState::Filling => at + len <= self.filled(member),
         }
     }
+    /// Whether some stretch has no place left on a member that works, and is not filled only
+    /// (`enough`). Places repeat after as many chunks as there are members.
+    pub fn is_broken(&self) -> bool {
+        let (Map::Chunks(_, chunk) | Map::Copies(_, chunk)) = &self.map;
+        let mut starts = (0..u64::from(self.members())).map(|nth| nth * chunk.get());
+        starts.any(|start| {
+            let places = self.places(Sector::new(start));
+            let mut states = places.iter().map(|(member, _)| self.state(*member));
+            !places.is_empty() && !states.any(|state| state == MemberState::Working)
+        })
+    }
     /// A stretch of the array in parts that lie in one chunk: where it begins, how long.
     fn parts(&self, start: Sector, len: Sectors) -> Vec<(Sector, Sectors)> {
         let (Map::Chunks(_, chunk) | Map::Copies(_, chunk)) = &self.map;

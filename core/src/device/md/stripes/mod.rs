@@ -402,6 +402,11 @@ impl Stripes {
     pub fn can_make(&self, row: Sector) -> bool {
         self.failed_at(row).count() <= self.config.parity.level().parities() as usize
     }
+    /// Whether more members than parity makes up for have failed, or are not filled to their end
+    /// (`has_failed`).
+    pub fn is_broken(&self) -> bool {
+        !self.can_make(Sector::ZERO + self.config.member - Sectors::new(1))
+    }
     /// Members that are filled, each with how far.
     pub fn filling(&self) -> impl Iterator<Item = (MemberId, Sector)> {
         let end = Sector::ZERO + self.config.member;
