@@ -324,7 +324,9 @@ fn an_array_that_has_lost_too_much_is_written_no_more() {
     // Where the members that work are, and where those that failed are.
     for (array, lost, left, gone) in [(ten, vec![0, 1], 4096, 0), (none, vec![0], 4096, 0)] {
         let mut ops = String::new();
-        lost.iter().for_each(|member| ops += &act("fail_member", *member));
+        for member in &lost {
+            ops += &act("fail_member", *member);
+        }
         for (what, at) in [("pread", left), ("pread", gone), ("pwrite", left), ("pwrite", gone)] {
             ops += &io(what, at);
         }
