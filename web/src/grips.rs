@@ -82,8 +82,8 @@ pub(crate) struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    /// The index of the table that a value of this setting comes from, or would go to: its own where
-    /// that has the key, else that of the scenario.
+    /// The index of the table that a value of this setting comes from, or would go to: its own
+    /// where that has the key, else that of the scenario.
     pub(crate) fn section(&self, (table, key): (&str, &str)) -> Option<usize> {
         let mine = |section: &Section| {
             section.table.strip_prefix("variant.") == Some(table)

@@ -1,5 +1,5 @@
-//! What shapes stand for in lanes of a whole run and of the disks of an array, where they do not mean
-//! the state of a block.
+//! What shapes stand for in lanes of a whole run, and of the disks of an array, where they do not
+//! mean the state of a block.
 
 use super::canvas::{Area, Canvas, id};
 use super::cells::{Cargo, Cell};
