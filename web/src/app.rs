@@ -185,7 +185,8 @@ impl Component for App {
                     | Action::Start
                     | Action::End
                     | Action::Percent(_)
-                    | Action::Difference => Act::Key(action).into(),
+                    | Action::Difference
+                    | Action::First => Act::Key(action).into(),
                 });
             }
             action.is_some()

@@ -64,7 +64,10 @@ impl Row {
 pub(crate) fn rows(session: &Session, far: bool) -> Vec<Row> {
     let (way, here) = (session.way(), session.at());
     let all = session.differences();
-    let counts = |at: &u32| !far || way.moment(*at as usize).difference == Some(Difference::Device);
+    let counts = |at: &u32| {
+        let difference = way.moment(*at as usize).difference;
+        !far || difference.is_some_and(Difference::reaches_device)
+    };
     let first = all.partition_point(|at| (*at as usize) < here);
     let mut before: Vec<usize> = all[..first]
         .iter()
@@ -92,6 +95,17 @@ pub(crate) fn rows(session: &Session, far: bool) -> Vec<Row> {
         out.push(Row::Equal(next, end));
     }
     out
+}
+
+/// How many differences there are of each rank, and the first of them.
+pub(crate) fn ranks(session: &Session) -> Vec<(Difference, u64, usize)> {
+    let of = |at: &u32| session.way().moment(*at as usize).difference;
+    let each = Difference::ALL.into_iter().filter_map(|rank| {
+        let mut mine = session.differences().iter().filter(|at| of(at) == Some(rank));
+        let first = *mine.next()? as usize;
+        Some((rank, 1 + mine.count() as u64, first))
+    });
+    each.collect()
 }
 
 /// A counter of both runs.

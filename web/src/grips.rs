@@ -10,7 +10,7 @@ use folioscope_core::scene::draw::{Mark, Shape};
 use folioscope_core::scene::fixed::Fx;
 use folioscope_core::scene::spots::{Key, Move, Spot, Thing};
 use folioscope_core::scene::view::Lane;
-use folioscope_core::service::{Checked, quoted};
+use folioscope_core::service::{Checked, Section, quoted};
 use folioscope_core::units::SECTOR_SIZE;
 
 /// Most grips of a kind: more could not be told apart.
@@ -39,6 +39,8 @@ pub(crate) enum What {
     Start,
     /// The longest request of the queue.
     Longest,
+    /// The size that the queue likes best: its stripe.
+    Stripe,
 }
 
 impl What {
@@ -51,6 +53,7 @@ impl What {
             Self::Members => ("array", "members"),
             Self::Start => ("partition", "start"),
             Self::Longest => ("queue", "max_size"),
+            Self::Stripe => ("queue", "io_opt"),
         }
     }
     /// What keys change on a thing, and whether upwards.
@@ -62,6 +65,7 @@ impl What {
             (Lane::Members, Thing::Chunk { .. }) if across => Self::Chunk,
             (Lane::Members, Thing::Chunk { .. }) => Self::Members,
             (Lane::Device, Thing::Bio(_)) if across => Self::Start,
+            (Lane::Device, Thing::Bio(_)) => Self::Stripe,
             (Lane::Requests, Thing::Request(_)) if across => Self::Longest,
             _ => return None,
         };
@@ -69,18 +73,34 @@ impl What {
     }
 }
 
-/// The index of the first table with this name in a form.
-pub(crate) fn section(form: &Checked, table: &str) -> Option<usize> {
-    form.sections.iter().position(|section| section.table == table)
+/// A form as one of its settings sees it.
+#[derive(Clone, Copy)]
+pub(crate) struct Seen<'a> {
+    pub(crate) form: &'a Checked,
+    /// The setting whose run is edited.
+    pub(crate) setting: &'a str,
 }
 
-fn text<'a>(form: &'a Checked, table: &str, key: &str) -> Option<&'a str> {
-    let fields = &form.sections[section(form, table)?].fields;
-    fields.iter().find(|field| field.key == key)?.value.as_deref()
-}
-
-fn size(form: &Checked, table: &str, key: &str) -> Option<u64> {
-    Some(parse_size(text(form, table, key)?).ok()?.get())
+impl<'a> Seen<'a> {
+    /// The index of the table that a value of this setting comes from, or would go to: its own
+    /// where that has the key, else that of the scenario.
+    pub(crate) fn section(&self, (table, key): (&str, &str)) -> Option<usize> {
+        let mine = |section: &Section| {
+            section.table.strip_prefix("variant.") == Some(table)
+                && section.words == self.setting
+                && section.fields.iter().any(|field| field.key == key && field.value.is_some())
+        };
+        let sections = || self.form.sections.iter();
+        let own = sections().position(mine);
+        own.or_else(|| sections().position(|section| section.table == table))
+    }
+    fn text(&self, table: &str, key: &str) -> Option<&'a str> {
+        let fields = &self.form.sections[self.section((table, key))?].fields;
+        fields.iter().find(|field| field.key == key)?.value.as_deref()
+    }
+    fn size(&self, table: &str, key: &str) -> Option<u64> {
+        Some(parse_size(self.text(table, key)?).ok()?.get())
+    }
 }
 
 /// A place of the picture that can be dragged. Lengths are in pixels.
@@ -116,7 +136,7 @@ impl Grip {
             What::Write => steps(if fine { 1 } else { self.unit }),
             What::Start => steps(if fine { SECTOR_SIZE } else { self.unit }),
             What::Members => steps(1).clamp(self.unit, MAX_MEMBERS),
-            What::Order | What::Chunk | What::Longest => {
+            What::Order | What::Chunk | What::Longest | What::Stripe => {
                 let most = if self.what == What::Order { MAX_ORDER } else { DOUBLINGS };
                 let mut all = (0..=most).map(|n| self.unit << n);
                 // Half way, as the eye halves: in bytes.
@@ -130,13 +150,15 @@ impl Grip {
         match self.what {
             What::Order => (value / self.unit.max(1)).trailing_zeros().to_string(),
             What::Members => value.to_string(),
-            What::Write | What::Chunk | What::Start | What::Longest => written(value),
+            What::Write | What::Chunk | What::Start | What::Longest | What::Stripe => {
+                written(value)
+            }
         }
     }
 }
 
 /// All of a picture whose scenario has this form. Of two runs the last one is edited.
-pub(crate) fn grips(scene: &Scene, spots: &[Spot], form: &Checked) -> Vec<Grip> {
+pub(crate) fn grips(scene: &Scene, spots: &[Spot], form: Seen<'_>) -> Vec<Grip> {
     let mut all = Vec::new();
     let lines = |part: &'static str| {
         let mine = scene.marks.iter().filter(move |mark| mark.id.part == part);
@@ -160,7 +182,7 @@ pub(crate) fn grips(scene: &Scene, spots: &[Spot], form: &Checked) -> Vec<Grip> 
         let (per, zero) = (value as f64 / (x1 - x0), Some(x0));
         Grip { per, zero, unit, ..Grip::new(what, [x1 - 4.0, y0, 8.0, y1 - y0]) }
     };
-    if let Some(page) = size(form, "world", "page_size") {
+    if let Some(page) = form.size("world", "page_size") {
         let folios = last(Lane::Cache).filter(|spot| matches!(spot.key.thing, Thing::Folio(_)));
         for spot in folios.take(MOST) {
             let (start, end) = scene.bytes_of(spot);
@@ -171,10 +193,10 @@ pub(crate) fn grips(scene: &Scene, spots: &[Spot], form: &Checked) -> Vec<Grip> 
             }
         }
     }
-    if let Some(chunk) = size(form, "array", "chunk") {
+    if let Some(chunk) = form.size("array", "chunk") {
         all.extend(last(Lane::Members).take(MOST).map(|spot| edge(What::Chunk, spot, chunk, PAGE)));
     }
-    if let Some(level) = text(form, "array", "level") {
+    if let Some(level) = form.text("array", "level") {
         let least = match level {
             "raid6" => 4,
             "raid4" | "raid5" => 3,
@@ -190,13 +212,23 @@ pub(crate) fn grips(scene: &Scene, spots: &[Spot], form: &Checked) -> Vec<Grip> 
     });
     let per = each.filter(|per| *per > 0.0).fold(f64::MAX, f64::min);
     if per < f64::MAX {
-        if let Some(base) = size(form, "partition", "start") {
+        if let Some(base) = form.size("partition", "start") {
             for (_, x0, x1, y) in lines("saxis") {
                 let area = [x0, y - 2.0, x1 - x0, 22.0];
                 all.push(Grip { base, per, unit: PAGE, ..Grip::new(What::Start, area) });
             }
         }
-        if section(form, "queue").is_some() {
+        if let Some(base) = form.size("queue", "io_opt").filter(|size| *size > 0) {
+            // Where its first stripe on the axis ends, or at the end of the axis.
+            let (first, x) = ticks.first().map_or((0, 0.0), |(mark, x)| (mark.id.n, *x));
+            let away = base - first * SECTOR_SIZE % base;
+            for (_, _, x1, y) in lines("saxis") {
+                let x = (x + away as f64 / per).min(x1);
+                let area = [x - 5.0, y - 20.0, 10.0, 34.0];
+                all.push(Grip { base, per, unit: PAGE, ..Grip::new(What::Stripe, area) });
+            }
+        }
+        if form.section(("queue", "max_size")).is_some() {
             let one = |spot| Grip { per, ..edge(What::Longest, spot, 1, PAGE) };
             all.extend(last(Lane::Requests).take(MOST).map(one));
         }
@@ -268,7 +300,7 @@ impl Drag {
         let text = self.grip.text(value);
         let units = 0..DOUBLINGS;
         let ghosts: Vec<f64> = match what {
-            What::Order | What::Chunk | What::Longest => units
+            What::Order | What::Chunk | What::Longest | What::Stripe => units
                 .map(|n| place(self.grip.snapped((self.grip.unit << n) as f64, false)))
                 .collect(),
             What::Members => (self.grip.unit..=MAX_MEMBERS).map(place).collect(),
@@ -307,16 +339,19 @@ impl Drag {
     pub(crate) fn change(
         &self,
         scene: &Scene,
-        form: &Checked,
+        form: Seen<'_>,
         place: (Option<usize>, Option<&str>),
     ) -> Option<Change> {
         let Meant { value, range: (at, len), .. } = self.meant(scene);
-        let (table, key) = self.grip.what.key();
+        let key = self.grip.what.key();
         Some(match self.grip.what {
             What::Write => write((at, len), place),
-            What::Order | What::Chunk | What::Members | What::Start | What::Longest => {
-                Change::Set(section(form, table)?, key.to_owned(), value)
-            }
+            What::Order
+            | What::Chunk
+            | What::Members
+            | What::Start
+            | What::Longest
+            | What::Stripe => Change::Set(form.section(key)?, key.1.to_owned(), value),
         })
     }
 }

@@ -33,6 +33,8 @@ pub enum Action {
     Percent(usize),
     /// To the next difference that reaches the device.
     Difference,
+    /// To the first one, however little.
+    First,
     /// To what is searched for, jumped to or marked.
     Find(Key),
     /// How two runs are looked at.
@@ -42,13 +44,14 @@ pub enum Action {
 }
 
 /// Every key with what people read about it.
-pub(crate) const KEYS: [(&str, &str); 17] = [
+pub(crate) const KEYS: [(&str, &str); 18] = [
     ("Space", "play or pause"),
     (", .", "one step back, forward"),
     ("[ ]", "previous, next operation"),
     ("Home End", "start, end"),
     ("0 \u{2026} 9", "0 to 90 percent"),
     ("n N", "next, previous difference that reaches the device"),
+    ("d", "the first difference of all"),
     ("v", "both runs, A alone, B alone"),
     ("x", "A and B change places"),
     ("/", "search"),
@@ -73,6 +76,7 @@ pub(crate) fn action(key: &str, focus: Focus) -> Option<Action> {
         "Home" => Action::Start,
         "End" => Action::End,
         "n" => Action::Difference,
+        "d" => Action::First,
         "N" => Action::Compare(compare::Key::Back),
         "v" => Action::Compare(compare::Key::View),
         "x" => Action::Compare(compare::Key::Swap),

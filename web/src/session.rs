@@ -309,13 +309,13 @@ impl Session {
     }
     /// The next moment where the device is asked for something else; where none follows, the first.
     pub fn next_difference(&self) -> Option<usize> {
-        let next = |from| self.way.next_difference(from, Difference::Device);
+        let next = |from| self.way.next_difference(from, Difference::DEVICE);
         next(self.at).or_else(|| next(0))
     }
     /// The moment before where the device is asked for something else; where there is none, the
     /// last such moment.
     pub fn previous_difference(&self) -> Option<usize> {
-        let before = |from| self.way.previous_difference(from, Difference::Device);
+        let before = |from| self.way.previous_difference(from, Difference::DEVICE);
         before(self.at).or_else(|| before(usize::MAX))
     }
     /// The moment at which run A first sends what writeback took; the start if it never does.

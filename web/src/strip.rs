@@ -46,7 +46,7 @@ pub(crate) fn draw(session: &Session, width: u32) -> String {
             kind.resize(columns as usize, false);
         }
         for (at, moment) in moments.iter().enumerate().skip(1) {
-            differs[column(at)] |= moment.difference == Some(Difference::Device);
+            differs[column(at)] |= moment.difference.is_some_and(Difference::reaches_device);
             if moment.moved[side] {
                 let step = run.timeline().recording().step(moment.position(side) - 1);
                 if let Some(kind) = kind(step) {
@@ -59,6 +59,12 @@ pub(crate) fn draw(session: &Session, width: u32) -> String {
         }
     }
     path(&mut out, DIFFERENCE, (height - 4, 3), &differs);
+    if let Some(first) = session.way().first_difference() {
+        let x = column(first) as u32 * WIDE;
+        let top = height - 6;
+        write!(out, "<path class=\"sfirst\" d=\"M{x} {top}h5l-5 6z\"/>")
+            .expect("a String takes everything");
+    }
     out + "</svg>"
 }
 
@@ -111,6 +117,7 @@ mod tests {
         assert_eq!(strip.matches("swaste").count(), 1);
         assert_eq!(strip.matches("\"sop\"").count(), 2);
         assert_eq!(strip.matches("sdiff").count(), 1);
+        assert_eq!(strip.matches("sfirst").count(), 1, "the first difference is marked");
         assert!(!strip.contains("serr"));
         assert!(strip.len() < 20_000, "{}", strip.len());
         assert!(draw(&session, 0).contains("</svg>"));

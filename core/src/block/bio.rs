@@ -135,6 +135,26 @@ impl BioEnd {
             Self::Confused => "ends: next by blocks",
         }
     }
+    /// The same in a word, for pictures without room.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::LastRange => "last",
+            Self::FileGap => "clean",
+            Self::SectorGap => "sector",
+            Self::TypeDiffers => "type",
+            Self::VecsFull => "vecs",
+            Self::SizeLimit => "size",
+            Self::FolioLimit => "folios",
+            Self::Boundary | Self::BlockBoundary => "boundary",
+            Self::SyncRead => "wait",
+            Self::MappingEnds => "mapping",
+            Self::Stripe => "stripe",
+            Self::OneBuffer => "buffer",
+            Self::HoleFollows => "hole",
+            Self::Confused => "blocks",
+        }
+    }
 }
 
 /// What identifies a bio: direction, flags, file.

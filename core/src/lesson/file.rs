@@ -27,7 +27,7 @@
 //! The first stop is where the question stands, and what is asked tells of values there; answers
 //! and what is said to them tell of those at the second, where the proof is.
 
-use super::{Answer, Lesson, MAX_STOPS, Question, Spot, Stop, Words};
+use super::{Answer, Lesson, MAX_STOPS, MIN_STOPS, Question, Spot, Stop, Words};
 use crate::scenario::fields::{
     Fields, Problem, ScenarioError, Span, boolean, integer, locate, number, parse, size, string,
 };
@@ -61,8 +61,8 @@ fn read(text: &str) -> Result<Lesson, Problem> {
     let question = question_of(span, table)?;
     let focus = fields.table("focus")?.map(|(span, table)| focus_of(span, table)).transpose()?;
     let stops: Vec<_> = fields.list("stop", stop_of)?;
-    if !(2..=MAX_STOPS).contains(&stops.len()) {
-        let message = format!("{} stops: expected 2 to {MAX_STOPS}", stops.len());
+    if !(MIN_STOPS..=MAX_STOPS).contains(&stops.len()) {
+        let message = format!("{} stops: expected {MIN_STOPS} to {MAX_STOPS}", stops.len());
         return Err((root.span(), message));
     }
     Ok(Lesson {

@@ -17,8 +17,10 @@ pub use words::{Moment, Words};
 use crate::scene::view::Lane;
 use crate::units::FileRange;
 
+/// Fewest stops of a lesson.
+pub const MIN_STOPS: usize = 3;
 /// Most stops of a lesson.
-pub const MAX_STOPS: usize = 12;
+pub const MAX_STOPS: usize = 7;
 
 /// A lesson as its file says it.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -29,9 +29,16 @@ impl Segment {
     /// The pixel of a position, which is brought into the span first.
     pub(super) fn x(&self, pos: u64) -> Fx {
         let pos = pos.clamp(self.start, self.end) - self.start;
-        let len = u128::from((self.end - self.start).max(1));
-        let wide = u128::from((self.x1 - self.x0).unsigned_abs());
-        px(self.x0 + ((u128::from(pos) * wide * 2 + len) / (len * 2)) as i32)
+        let len = (self.end - self.start).max(1);
+        let wide = (self.x1 - self.x0).unsigned_abs();
+        // Half as wide is a machine word for all but absurd files, and divides in a tenth the time.
+        let right = if len < 1 << 40 && wide < 1 << 20 {
+            (pos * u64::from(wide) * 2 + len) / (len * 2)
+        } else {
+            let len = u128::from(len);
+            ((u128::from(pos) * u128::from(wide) * 2 + len) / (len * 2)) as u64
+        };
+        px(self.x0 + right as i32)
     }
 }
 
@@ -102,6 +109,15 @@ impl Axis {
             (u128::from(len) * all / u128::from((segment.end - segment.start).max(1))) as i32
         };
         self.segments.iter().map(wide).min().unwrap_or(0)
+    }
+    /// A length that has no more than so many pixels in any segment, if it has no more positions
+    /// than this.
+    pub(super) fn least(&self, pixels: i32) -> u64 {
+        let short = |segment: &Segment| {
+            let wide = u64::from((segment.x1 - segment.x0).unsigned_abs()).max(1);
+            (segment.end - segment.start) / wide * u64::from(pixels.unsigned_abs())
+        };
+        self.segments.iter().map(short).min().unwrap_or(0)
     }
     /// The places of the breaks: the middle of each.
     pub(super) fn breaks(&self) -> impl Iterator<Item = Fx> {

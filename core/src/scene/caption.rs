@@ -9,6 +9,7 @@ use super::fixed::{Fx, HALF, plural, position, px, size, text_width, times};
 use super::lanes::cache::paint;
 use super::lanes::{left, returns};
 use super::layout::{Figures, Frame, band};
+use super::signs::signs;
 use super::view::Lane;
 use crate::behaviour::{Behaviours, Profile};
 use crate::trace::header::{Header, Source};
@@ -177,21 +178,32 @@ fn draw_legend(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) -> Fx {
     let (left, right) = (px(frame.margin), px(frame.x1));
     let style = Style::Words;
     let (mut x, mut y) = (left, top);
-    let cells = legend(frame);
-    if cells.is_empty() {
+    let (cells, signs) = (legend(frame), signs(frame));
+    if cells.is_empty() && signs.is_empty() {
         return top;
     }
-    for cell in cells {
-        let words = format!("{} {}", cell.letter(), cell.words());
-        let wide = px(SWATCH + 6) + text_width(&words, style.size());
+    let mut place = |words: &str| {
+        let wide = px(SWATCH + 6) + text_width(words, style.size());
         if x > left && x + wide > right {
             (x, y) = (left, y + px(22));
         }
-        let area = band(x, x + px(SWATCH), y, y + px(SWATCH));
-        paint(canvas, |k| id(0, "legend", cell as u64, k), cell, area);
-        let at = (x + px(SWATCH + 6), y + px(12));
-        canvas.text(id(0, "legend", cell as u64, 9), style, at, Anchor::Start, &words);
+        let at = (x, y);
         x += wide + px(18);
+        at
+    };
+    let box_at = |(x, y): (Fx, Fx)| band(x, x + px(SWATCH), y, y + px(SWATCH));
+    let beside = |(x, y): (Fx, Fx)| (x + px(SWATCH + 6), y + px(12));
+    for cell in cells {
+        let words = format!("{} {}", cell.letter(), cell.words());
+        let at = place(&words);
+        paint(canvas, |k| id(0, "legend", cell as u64, k), cell, box_at(at));
+        let mark = id(0, "legend", cell as u64, 9);
+        canvas.text(mark, style, beside(at), Anchor::Start, &words);
+    }
+    for (n, sign) in (0..).zip(signs) {
+        let at = place(sign.words);
+        sign.paint(canvas, |k| id(0, "sign", n, k), box_at(at));
+        canvas.text(id(0, "sign", n, 9), style, beside(at), Anchor::Start, sign.words);
     }
     y + px(24)
 }

@@ -51,6 +51,11 @@ impl Fx {
     /// `self * num / den`, rounding down.
     #[must_use]
     pub fn scale(self, num: u64, den: u64) -> Self {
+        // Numbers of a usual size need no long division.
+        if num < 1 << 31 && den < 1 << 31 {
+            let scaled = i64::from(self.0) * num.cast_signed() / den.max(1).cast_signed();
+            return Self(i32::try_from(scaled).unwrap_or(i32::MAX));
+        }
         let scaled = i128::from(self.0) * i128::from(num) / i128::from(den.max(1));
         Self(i32::try_from(scaled).unwrap_or(i32::MAX))
     }

@@ -8,15 +8,43 @@ use super::rule::Rule;
 use super::step::{Grain, Step};
 use super::timeline::Recording;
 use crate::sort::sort;
-use crate::units::OpId;
+use crate::units::{OpId, SECTOR_SIZE};
 
-/// How far a difference between two runs reaches.
+/// How much a difference between two runs means, the most first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Difference {
-    /// The device is asked for something else.
-    Device,
+    /// An application is told something else, or bytes are lost.
+    Content,
+    /// What must hold is broken in one of them.
+    Invariant,
+    /// The device gets or gives other bytes, or makes them durable at another time.
+    Bytes,
+    /// It gets the same bytes in other bios or requests.
+    Bio,
     /// The kernel takes another way.
     Function,
+}
+
+impl Difference {
+    /// Every rank, the first means most.
+    pub const ALL: [Self; 5] =
+        [Self::Content, Self::Invariant, Self::Bytes, Self::Bio, Self::Function];
+    /// The least one that reaches the device.
+    pub const DEVICE: Self = Self::Bio;
+    /// Whether it reaches the device, or means more than that.
+    pub fn reaches_device(self) -> bool {
+        self <= Self::DEVICE
+    }
+    /// What differs, in a word or two.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Content => "content",
+            Self::Invariant => "invariant",
+            Self::Bytes => "device bytes",
+            Self::Bio => "bios",
+            Self::Function => "functions",
+        }
+    }
 }
 
 /// A stop on the common way: how many steps of each run have been applied.
@@ -61,7 +89,7 @@ impl Alignment {
     fn single(run: &Recording) -> Self {
         let mut way = Way::default();
         for at in 0..run.len() {
-            way.take(Some(run.step(at)), None);
+            way.take(Some(run.step(at)), None, None);
             way.moments[at + 1].difference = None;
         }
         Self(way.moments)
@@ -138,9 +166,56 @@ const fn kind(rule: Rule) -> u16 {
     if matches!(rule, Rule::UptodateRun) { Rule::DirtyRun.code() } else { rule.code() }
 }
 
-/// Whether a rule is about what the device is asked for.
-const fn reaches_device(rule: Rule) -> bool {
-    matches!(rule, Rule::BioSubmitted | Rule::BioCompleted | Rule::RequestIssued | Rule::FlushSent)
+/// What a difference in this rule means; of a bio that its bytes are the same.
+const fn rank(rule: Rule) -> Difference {
+    match rule {
+        Rule::OpEnds | Rule::BlocksDamaged | Rule::PowerCut => Difference::Content,
+        Rule::InvariantBroken => Difference::Invariant,
+        Rule::FlushSent => Difference::Bytes,
+        Rule::BioSubmitted | Rule::BioCompleted | Rule::RequestIssued => Difference::Bio,
+        _ => Difference::Function,
+    }
+}
+
+/// Sectors that one run moves more often than the other in an operation: by first sector, how much
+/// more often from there on.
+struct Uneven(Vec<(u64, i64)>);
+
+impl Uneven {
+    fn of(a: &[Step], b: &[Step]) -> Self {
+        let mut edges: Vec<(u64, i64)> = Vec::new();
+        for (steps, sign) in [(a, 1), (b, -1)] {
+            for step in steps.iter().filter(|step| step.rule == Rule::BioSubmitted) {
+                let (start, end) = sectors(step);
+                edges.extend([(start, sign), (end, -sign)]);
+            }
+        }
+        sort(&mut edges);
+        let mut found: Vec<(u64, i64)> = Vec::new();
+        let mut more = 0;
+        for (at, change) in edges {
+            more += change;
+            match found.last_mut() {
+                Some(last) if last.0 == at => last.1 = more,
+                _ => found.push((at, more)),
+            }
+        }
+        Self(found)
+    }
+    /// Whether a bio moves one of them.
+    fn holds(&self, step: &Step) -> bool {
+        let (start, end) = sectors(step);
+        let first = self.0.partition_point(|edge| edge.0 <= start).saturating_sub(1);
+        let within = self.0[first..].iter().take_while(|edge| edge.0 < end);
+        within.into_iter().any(|edge| edge.1 != 0)
+    }
+}
+
+/// The sectors of a bio that is submitted: the first, and the first behind them.
+fn sectors(step: &Step) -> (u64, u64) {
+    let [_, start, len, _] = step.args;
+    let start = start / SECTOR_SIZE;
+    (start, start.saturating_add(len.div_ceil(SECTOR_SIZE)))
 }
 
 /// The operation whose steps come next: that of the run which is behind.
@@ -197,11 +272,13 @@ impl Way {
             index
         };
         let (in_a, in_b) = (index(&a_keys), index(&b_keys));
+        let uneven = Uneven::of(a, b);
+        let uneven = Some(&uneven);
         let (mut i, mut j) = (0, 0);
         while i < a.len() || j < b.len() {
             let (one, two) = (a.get(i), b.get(j));
             if one.is_some() && two.is_some() && a_keys[i] == b_keys[j] {
-                self.take(one, two);
+                self.take(one, two, uneven);
                 (i, j) = (i + 1, j + 1);
                 continue;
             }
@@ -218,27 +295,32 @@ impl Way {
                 (Some(a), Some(b)) => b <= a,
             };
             if a_goes {
-                self.take(one, None);
+                self.take(one, None, uneven);
                 i += 1;
             } else {
-                self.take(None, two);
+                self.take(None, two, uneven);
                 j += 1;
             }
         }
     }
-    fn take(&mut self, a: Option<&Step>, b: Option<&Step>) {
+    fn take(&mut self, a: Option<&Step>, b: Option<&Step>, uneven: Option<&Uneven>) {
         let before = self.moments.last().expect("there is a first one").positions;
         let steps = [a, b];
         let moved = steps.map(|step| step.is_some());
         let grains = steps.into_iter().flatten().map(|step| step.rule.grain());
         let differs = a.map(|step| (step.rule, step.args)) != b.map(|step| (step.rule, step.args));
-        let far = steps.into_iter().flatten().any(|step| reaches_device(step.rule));
-        let how = if far { Difference::Device } else { Difference::Function };
+        let others = |step: &&Step| {
+            step.rule == Rule::BioSubmitted && uneven.is_some_and(|uneven| uneven.holds(step))
+        };
+        let mut how = steps.into_iter().flatten().map(|step| rank(step.rule)).min();
+        if steps.into_iter().flatten().any(|step| others(&step)) {
+            how = how.min(Some(Difference::Bytes));
+        }
         self.moments.push(Moment {
             positions: [0, 1].map(|side: usize| before[side] + u32::from(moved[side])),
             moved,
             grain: grains.min().unwrap_or(Grain::Delta),
-            difference: differs.then_some(how),
+            difference: how.filter(|_| differs),
         });
     }
 }
@@ -302,7 +384,7 @@ mod tests {
         assert_eq!(positions(&way), [(0, 0), (1, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6)]);
         assert!(way.moment(2).is_gap() && !way.moment(3).is_gap());
         assert_eq!(way.first_difference(), Some(2));
-        assert_eq!(way.next_difference(0, Difference::Device), Some(4));
+        assert_eq!(way.next_difference(0, Difference::DEVICE), Some(4));
         assert_eq!(way.next_difference(4, Difference::Function), None);
         assert_eq!(way.reach(1, 2), 2);
         assert_eq!(way.reach(0, 99), way.last());
@@ -322,11 +404,50 @@ mod tests {
         }
         let all: Vec<usize> = way.differences().collect();
         assert_eq!(all, [2, 3]);
-        assert_eq!(way.previous_difference(usize::MAX, Difference::Device), Some(3));
+        assert_eq!(way.previous_difference(usize::MAX, Difference::DEVICE), Some(3));
         assert_eq!(way.previous_difference(3, Difference::Function), Some(2));
         assert_eq!(way.previous_difference(2, Difference::Function), None);
         swapped.swap();
         assert_eq!(swapped, way);
+    }
+
+    /// Steps of one operation: a bio with its first sector and how many, or another rule.
+    fn sent(steps: &[(Rule, u64, u64)]) -> Recording {
+        let mut recording = Recording::default();
+        for (rule, start, len) in steps {
+            let args = match rule {
+                Rule::BioSubmitted => [0, start * SECTOR_SIZE, len * SECTOR_SIZE, 0],
+                _ => [*start, *len, 0, 0],
+            };
+            let mut one = self::recording(&[(0, *rule, 0)]).step(0).to_owned();
+            one.args = args;
+            recording.push(one, &[]);
+        }
+        recording
+    }
+
+    #[test]
+    fn a_difference_has_the_rank_of_what_it_reaches() {
+        use Rule::{BioSubmitted, Copied, FlushSent, InvariantBroken, OpEnds};
+        let ranks = |a: &[(Rule, u64, u64)], b: &[(Rule, u64, u64)]| {
+            let way = Alignment::pair(&sent(a), &sent(b));
+            let all: Vec<Difference> =
+                way.moments().iter().filter_map(|moment| moment.difference).collect();
+            all
+        };
+        assert_eq!(ranks(&[(Copied, 1, 0)], &[(Copied, 2, 0)]), [Difference::Function]);
+        assert_eq!(ranks(&[(OpEnds, 1, 0)], &[(OpEnds, 2, 0)]), [Difference::Content]);
+        assert_eq!(ranks(&[(InvariantBroken, 1, 0)], &[]), [Difference::Invariant]);
+        assert_eq!(ranks(&[(FlushSent, 0, 0)], &[]), [Difference::Bytes]);
+        // The same sectors, cut elsewhere.
+        let (one, two) = ([(BioSubmitted, 0, 16)], [(BioSubmitted, 0, 8), (BioSubmitted, 8, 8)]);
+        assert_eq!(ranks(&one, &two), [Difference::Bio; 2]);
+        // One sector twice; other sectors beside the same.
+        let twice = [(BioSubmitted, 0, 9), (BioSubmitted, 8, 8)];
+        assert_eq!(ranks(&one, &twice), [Difference::Bytes; 2]);
+        let more = [(BioSubmitted, 0, 16), (BioSubmitted, 64, 8)];
+        assert_eq!(ranks(&one, &more), [Difference::Bytes]);
+        assert!(Difference::Content < Difference::DEVICE && !Difference::Function.reaches_device());
     }
 
     #[test]

@@ -87,6 +87,17 @@ fn differences_are_walked_through_from_both_ends() {
         page.click("#difference-next").await;
         assert_eq!(page.ask(at).await, second);
         assert_eq!(page.count("#difference-list [data-difference][aria-current]").await, 1);
+        // The first one of all, however little, is marked and has a key.
+        page.keys("d").await;
+        let least = page.ask(at).await;
+        assert!(least.as_u64() < first.as_u64());
+        let mark = "#difference-list [aria-current] .rank";
+        assert_eq!(text(page, mark).await, "first");
+        assert_eq!(page.count("#strip .sfirst, .timeline .sfirst").await, 1);
+        // The lesson's runs differ in what goes to the device, not in what the file holds.
+        assert_eq!(page.count("[data-rank='content'], [data-rank='invariant']").await, 0);
+        page.click("[data-rank='device bytes']").await;
+        assert_eq!(text(page, mark).await, "device bytes");
         page.click("#far").await;
         assert_eq!(page.count("[data-difference]:not(.far)").await, 0);
         page.click("[data-equal]").await;

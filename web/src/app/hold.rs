@@ -1,8 +1,8 @@
 //! What may happen to the handles over the picture.
 
 use super::{App, Msg};
-use crate::edit::{Change, Edit};
-use crate::grips::{self, Drag, What};
+use crate::edit::{self, Change, Edit};
+use crate::grips::{self, Drag, Seen, What};
 use crate::session::Run;
 use folioscope_core::scene::spots::{Move, Thing};
 use yew::Context;
@@ -51,20 +51,18 @@ impl App {
     }
     fn dropped(&mut self) -> Option<Edit> {
         let drag = self.held.take()?;
-        let (form, _) = self.editor.form()?;
-        let (table, key) = drag.grip.what.key();
+        let form = self.seen()?;
+        let key = drag.grip.what.key();
         if drag.is_still() && drag.grip.what != What::Write {
-            return Some(Edit::Field(grips::section(form, table)?, key));
+            return Some(Edit::Field(form.section(key)?, key.1));
         }
         let change = drag.change(&self.picture.scene, form, self.place()?)?;
         Some(Edit::Change(change))
     }
     fn stepped(&self, to: Move) -> Option<Edit> {
-        let (form, _) = self.editor.form()?;
         let (what, more) = What::of_key(self.state.as_ref()?.looking.cursor?, to)?;
-        let (table, key) = what.key();
-        let section = grips::section(form, table)?;
-        Some(Edit::Change(Change::Step(section, key.to_owned(), more)))
+        let key = what.key();
+        Some(Edit::Change(Change::Step(self.seen()?.section(key)?, key.1.to_owned(), more)))
     }
     fn written(&self) -> Option<Edit> {
         let Thing::Blocks(block) = self.state.as_ref()?.looking.cursor?.thing else { return None };
@@ -82,10 +80,16 @@ impl App {
         let after = state.session.runs().last().map(Run::started);
         Some((after, file.map(|file| file.words.as_str())))
     }
+    /// The form as the setting sees it whose run is edited: the last one.
+    fn seen(&self) -> Option<Seen<'_>> {
+        let name = self.state.as_ref()?.session.runs().last()?.name();
+        let setting = name.strip_suffix(edit::EDITED).unwrap_or(name);
+        Some(Seen { form: self.editor.form()?.0, setting })
+    }
     /// Finds the handles of the picture.
     pub(super) fn find_grips(&mut self) {
-        let form = self.editor.form().filter(|_| self.editor.open && !self.gallery);
-        self.grips = form.map_or_else(Vec::new, |(form, _)| {
+        let form = self.seen().filter(|_| self.editor.open && !self.gallery);
+        self.grips = form.map_or_else(Vec::new, |form| {
             grips::grips(&self.picture.scene, &self.picture.spots, form)
         });
     }

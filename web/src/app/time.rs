@@ -97,6 +97,10 @@ impl App {
                 Some(at) => Act::Go(at),
                 None => return,
             },
+            Action::First => match state.session.way().first_difference() {
+                Some(at) => Act::Go(at),
+                None => return,
+            },
         };
         self.interrupt(state, &act);
         self.act(ctx, state, act);

@@ -28,6 +28,9 @@ use std::ops::Range;
 /// The scenario that is opened where nothing with a text is.
 pub(crate) const SANDBOX: &str = "sandbox";
 
+/// Goes behind the name of a setting whose run was edited.
+pub(crate) const EDITED: &str = ", edited";
+
 /// A run with its setting.
 pub(crate) type Kept = (String, Header, Recording);
 
@@ -298,7 +301,8 @@ impl Editor {
         let holds = |section: &Section| {
             section.block.as_ref().is_some_and(|block| (block.start..block.end).contains(&caret))
         };
-        self.selected = checked.sections.iter().position(holds).unwrap_or(0);
+        // A table of a setting stands in the setting's lines, and behind it in the form.
+        self.selected = checked.sections.iter().rposition(holds).unwrap_or(0);
     }
     fn select(&mut self, at: usize) -> Vec<Wish> {
         self.selected = at;
@@ -390,7 +394,7 @@ impl Editor {
         let Some((name, header, recording)) = self.base.get(side) else { return runs };
         let edited = runs.swap_remove(side.min(runs.len() - 1));
         let was = (format!("{name}, as it was"), header.clone(), recording.clone());
-        let now = (format!("{}, edited", edited.0), edited.1, edited.2);
+        let now = (edited.0 + EDITED, edited.1, edited.2);
         vec![was, now]
     }
 }

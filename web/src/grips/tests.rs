@@ -41,9 +41,14 @@ fn of(text: &str) -> (Picture, Checked) {
     (draw(&mut session, &look, false), *form)
 }
 
+/// As a scenario without settings sees it.
+fn seen(form: &Checked) -> Seen<'_> {
+    Seen { form, setting: "run" }
+}
+
 fn all(text: &str, what: What) -> (Picture, Checked, Vec<Grip>) {
     let (picture, form) = of(text);
-    let mut all = grips(&picture.scene, &picture.spots, &form);
+    let mut all = grips(&picture.scene, &picture.spots, seen(&form));
     all.retain(|grip| grip.what == what);
     (picture, form, all)
 }
@@ -58,7 +63,7 @@ fn dragged(grip: Grip, (dx, dy): (f64, f64), fine: bool) -> Drag {
 }
 
 fn set(drag: Drag, picture: &Picture, form: &Checked) -> String {
-    match drag.change(&picture.scene, form, (None, None)) {
+    match drag.change(&picture.scene, seen(form), (None, None)) {
         Some(Change::Set(_, key, value)) => format!("{key} = {value}"),
         other => panic!("{other:?}"),
     }
@@ -77,7 +82,7 @@ fn a_drag_on_the_ruler_is_a_write_of_whole_blocks_or_with_alt_of_bytes() {
     let drag = taken(20_000, 30_000, false);
     assert_eq!(drag.meant(&picture.scene).words, "write 16k at 16k");
     assert_eq!(taken(30_000, 20_000, false).meant(&picture.scene), drag.meant(&picture.scene));
-    let change = drag.change(&picture.scene, &form, (Some(2), Some("other")));
+    let change = drag.change(&picture.scene, seen(&form), (Some(2), Some("other")));
     let keys = ["\"pwrite\"", "\"other\"", "\"16k\"", "\"16k\""].map(str::to_owned);
     let named = ["do", "file", "at", "len"].into_iter().zip(keys).collect();
     assert_eq!(change, Some(Change::Op(Some(2), named)));
@@ -110,7 +115,7 @@ fn the_edge_of_a_folio_is_the_largest_order_in_powers_of_two() {
 #[test]
 fn an_array_and_its_partition_are_dragged() {
     let (picture, form, chunks) = all(ARRAY, What::Chunk);
-    let size = size(&form, "array", "chunk").expect("it has one");
+    let size = seen(&form).size("array", "chunk").expect("it has one");
     assert!(!chunks.is_empty());
     for chunk in chunks {
         let wide = size as f64 / chunk.per;
@@ -152,6 +157,48 @@ fn the_edge_of_a_request_is_the_longest_one_even_where_none_was_named() {
 }
 
 #[test]
+fn the_stripe_of_a_queue_is_dragged_along_the_device() {
+    let queue = SANDBOX.replace("do = \"pread\"", "do = \"pwrite\"").replace("fill = 1", "");
+    let queue = queue.replace("[[file]]", "[queue]\nio_opt = \"16k\"\n\n[[file]]");
+    let (picture, form, stripes) = all(&queue, What::Stripe);
+    assert!(!stripes.is_empty());
+    for stripe in stripes {
+        let to = |bytes: f64| {
+            set(dragged(stripe, ((bytes - 16_384.0) / stripe.per, 0.0), false), &picture, &form)
+        };
+        for (bytes, size) in [(16_384.0, "16k"), (32_768.0, "32k"), (8_192.0, "8k"), (0.0, "4k")] {
+            assert_eq!(to(bytes), format!("io_opt = {size}"));
+        }
+    }
+    let (_, _, none) = all(&queue.replace("io_opt", "io_min"), What::Stripe);
+    assert_eq!(none, []);
+}
+
+#[test]
+fn a_drag_edits_the_table_that_the_setting_uses() {
+    let own = "[[variant]]\nname = \"a\"\n\n[[variant]]\nname = \"b\"\n[variant.array]\nchunk = \
+               \"8k\"\n\n[[file]]";
+    let text = include_str!("../../../assets/scenarios/stripe-absorbed.toml");
+    let settings = text.find("[[variant]]").expect("it has settings");
+    let files = text.find("[[file]]").expect("it has a file");
+    let text = format!("{}{own}{}", &text[..settings], &text[files + 8..]);
+    let (_, form) = of(&text);
+    assert_eq!(form.wrong, None);
+    let at = |setting, key| {
+        let section = Seen { form: &form, setting }.section(key).expect("a table");
+        form.sections[section].table.as_str()
+    };
+    assert_eq!(at("a", ("array", "chunk")), "array");
+    assert_eq!(at("b", ("array", "chunk")), "variant.array");
+    assert_eq!(at("b", ("array", "members")), "array", "the setting says nothing of it");
+    assert_eq!(Seen { form: &form, setting: "b" }.size("array", "chunk"), Some(8192));
+    // The setting's table has the lines below its header, and no more.
+    let section = form.sections.iter().find(|one| one.table == "variant.array").expect("it");
+    let block = &text[section.block.clone().expect("lines")];
+    assert_eq!(block.trim_end(), "[variant.array]\nchunk = \"8k\"");
+}
+
+#[test]
 fn keys_change_what_the_handles_do() {
     let key = |lane, thing| Key { lane, run: 0, thing };
     let folio = key(Lane::Cache, Thing::Folio(0));
@@ -162,4 +209,5 @@ fn keys_change_what_the_handles_do() {
     assert_eq!(What::of_key(chunk, Move::Down), Some((What::Members, true)));
     let sent = key(Lane::Device, Thing::Bio(0));
     assert_eq!(What::of_key(sent, Move::Right), Some((What::Start, true)));
+    assert_eq!(What::of_key(sent, Move::Down), Some((What::Stripe, true)));
 }

@@ -4,7 +4,7 @@
 use super::{Link, on};
 use crate::app::compare::Ask;
 use crate::app::{Act, Msg};
-use crate::compare::{Line, Row, in_bytes, lines, name, rows};
+use crate::compare::{Line, Row, in_bytes, lines, name, ranks, rows};
 use crate::session::{Run, Session};
 use crate::state::State;
 use folioscope_core::behaviour::PROFILES;
@@ -185,7 +185,7 @@ fn differences(link: &Link, state: &State) -> Html {
                 let many = plural((last - first + 1) as u64, "equal step");
                 html! {
                     <tr class="folded" aria-current={current}>
-                        <td colspan="2">
+                        <td colspan="3">
                             <button class="link" data-equal={(last - first + 1).to_string()}
                                 title="To the last of them"
                                 onclick={on(link, move || Act::Go(last))}>{ many }</button>
@@ -196,7 +196,11 @@ fn differences(link: &Link, state: &State) -> Html {
             Row::Differs(at) => {
                 let said =
                     session.steps_at(at).map(|step| step.map(|step| step.rule.sentence(step.args)));
-                let far = session.way().moment(at).difference == Some(Difference::Device);
+                let rank = session.way().moment(at).difference;
+                let far = rank.is_some_and(Difference::reaches_device);
+                let first = session.way().first_difference() == Some(at);
+                let words = rank.filter(|_| far).map_or("", Difference::words);
+                let words = if first { format!("first {words}") } else { words.to_owned() };
                 let [a, b] = said;
                 let cell = |words: Option<String>| {
                     html! {
@@ -212,7 +216,7 @@ fn differences(link: &Link, state: &State) -> Html {
                 html! {
                     <tr data-difference={at.to_string()} class={classes!(far.then_some("far"))}
                         aria-current={current}>
-                        { cell(a) }{ cell(b) }
+                        { cell(a) }{ cell(b) }<td class="rank">{ words.trim_end() }</td>
                     </tr>
                 }
             }
@@ -221,9 +225,20 @@ fn differences(link: &Link, state: &State) -> Html {
     html! {
         <>
             <h3>{ plural(total as u64, "difference") }</h3>
+            <ul class="ranks" aria-label="The first difference of each rank">
+                { for ranks(session).into_iter().map(|(rank, count, first)| html! {
+                    <li>
+                        <button class="link" data-rank={rank.words()}
+                            onclick={on(link, move || Act::Go(first))}>
+                            { format!("{} in {}", grouped(count), rank.words()) }
+                        </button>
+                    </li>
+                }) }
+            </ul>
             { check(link, "far", state.compare.far, "only what reaches the device", Ask::Far) }
             <table id="difference-list">
-                <thead><tr><th scope="col">{ "A" }</th><th scope="col">{ "B" }</th></tr></thead>
+                <thead><tr><th scope="col">{ "A" }</th><th scope="col">{ "B" }</th>
+                    <th scope="col" class="rank">{ "in" }</th></tr></thead>
                 <tbody>{ for rows(session, state.compare.far).into_iter().map(row) }</tbody>
             </table>
         </>

@@ -40,7 +40,10 @@ pub(crate) fn why(session: &Session) -> Html {
     let shown = if same { 1 } else { steps.len() };
     let differs = match session.moment().difference {
         Some(_) if session.way().first_difference() == Some(session.at()) => "the first difference",
-        Some(Difference::Device) => "differs, and reaches the device",
+        Some(Difference::Content) => "differs in content",
+        Some(Difference::Invariant) => "differs in an invariant",
+        Some(Difference::Bytes) => "differs in bytes of the device",
+        Some(Difference::Bio) => "differs in bios",
         Some(Difference::Function) => "differs",
         None => "",
     };

@@ -4,6 +4,7 @@ use super::{Addable, Field, Input, Section};
 use crate::behaviour::{Behaviours, Profile};
 use crate::scenario::fields::{self, Span};
 use crate::scenario::keys::{self, Key, Kind};
+use crate::scenario::variants::OWN;
 use core::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -77,8 +78,36 @@ impl<'a> Page<'a> {
     }
     pub(super) fn sections(&self, root: &DeTable<'_>) -> Vec<Section> {
         let mut sections = vec![self.section(&Place { name: "", span: 0..0, table: root })];
-        sections.extend(Self::places(root).iter().map(|place| self.section(place)));
+        for place in &Self::places(root) {
+            sections.push(self.section(place));
+            sections.extend(self.own(place));
+        }
         sections
+    }
+    /// The tables that a setting has of its own, such as `variant.array`; each has the setting's
+    /// name.
+    fn own(&self, place: &Place<'_>) -> Vec<Section> {
+        if place.name != "variant" {
+            return Vec::new();
+        }
+        let whose = words(place.name, place.table);
+        let tables = OWN.iter().filter_map(|name| {
+            let value = place.table.get(*name)?;
+            let inner = Place { name, span: value.span(), table: value.get_ref().as_table()? };
+            let section = self.section(&inner);
+            let end = section.block.as_ref().map(|block| self.own_end(block.clone()));
+            let block = section.block.zip(end).map(|(block, end)| block.start..end);
+            let (table, words) = (format!("variant.{name}"), whose.clone());
+            Some(Section { table, words, block, ..section })
+        });
+        tables.collect()
+    }
+    /// Where the block of an inner table ends: at the next header.
+    fn own_end(&self, block: Span) -> usize {
+        let body = &self.text[block.clone()];
+        let header = body.find('[').map_or(0, |at| at + 1);
+        let next = body[header..].find("\n[").map(|at| block.start + header + at + 1);
+        next.map_or(block.end, |at| self.with_comments(at).max(block.start + header))
     }
     fn section(&self, place: &Place<'_>) -> Section {
         let Place { name, span, table } = place;

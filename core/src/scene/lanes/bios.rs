@@ -46,6 +46,9 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
         if full {
             names(frame, canvas, run, &named);
         }
+        if full && frame.compares() {
+            one_row(frame, canvas, run, &places, y + px(step + 13));
+        }
         let hidden = places.iter().filter(|at| **at >= most).count();
         if hidden > 0 && full {
             let text = format!("+{hidden} more");
@@ -55,6 +58,20 @@ pub(in crate::scene) fn draw(frame: &Frame<'_>, canvas: &mut Canvas, top: Fx) ->
     });
     comb::draw(frame, canvas, top);
     head + rest
+}
+
+/// Why a run leaves rows empty that another one needs now.
+fn one_row(frame: &Frame<'_>, canvas: &mut Canvas, run: usize, places: &[usize], y: Fx) {
+    let rows = |places: &[usize]| places.iter().max().map_or(0, |last| last + 1);
+    let others = (0..frame.runs.len()).filter(|other| *other != run);
+    let most = others.map(|other| rows(&pack(&frame.runs[other].now.bios))).max().unwrap_or(0);
+    if rows(places) != 1 || places.len() < 2 || most < 2 {
+        return;
+    }
+    let place = [(px(frame.x0), y, Anchor::Start)];
+    let texts =
+        ["in one row: no two carry the same bytes", "no two carry the same bytes", "one row"];
+    canvas.label(id(run, "onerow", 0, 0), Style::Tick, frame.edges(), &place, &texts);
 }
 
 /// Whether two sets of bios look the same.
@@ -240,7 +257,10 @@ pub(in crate::scene) fn words(bio: &BioView, block: u64) -> Vec<String> {
         texts.push(format!("{blocks}, {clean} clean"));
     }
     texts.push(end.to_owned());
-    texts.extend(end.strip_prefix("ends: ").map(str::to_owned));
+    if let Some(why) = end.strip_prefix("ends: ") {
+        texts.push(why.to_owned());
+        texts.push(bio.end.word().to_owned());
+    }
     texts.push(blocks);
     texts
 }

@@ -149,7 +149,12 @@ impl Band<'_> {
         if !self.full {
             return;
         }
+        let fits = self.frame.file.least(BIN - 1);
         for folio in &self.data().now.cache.folios {
+            // Of thousands most are too narrow for a box: no place is worked out for these.
+            if folio.end - folio.start < fits {
+                continue;
+            }
             let (start, end) = (folio.start.max(segment.start), folio.end.min(segment.end));
             let area = band(segment.x(start), segment.x(end), top, bottom);
             if start < end && area.x1 - area.x0 >= px(BIN) {
