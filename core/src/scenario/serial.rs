@@ -165,9 +165,9 @@ impl Walk<'_> {
     }
     fn apply(&mut self, nth: usize, files: &mut Files) {
         let ScenarioOp { file, action, .. } = self.scenario.ops[nth];
-        let changes = matches!(action, Action::Truncate(_) | Action::Fallocate(..));
-        if changes && self.scenario.files[file.get() as usize].driver.is_some() {
-            // Files that keep their blocks in buffers refuse it.
+        let copies = matches!(action, Action::Fallocate(FallocMode::Unshare, _));
+        if copies && self.scenario.files[file.get() as usize].driver.is_some() {
+            // ext4 has no copies to make of what it shares.
             return;
         }
         let bytes = &mut files[file.get() as usize];

@@ -199,7 +199,7 @@ impl World {
                 vec![StartFile { fs: FileSystem::Ext2, extents, driver, ..file }]
             }
             Kind::Ext4 => vec![StartFile { driver: Some(Driver::Ext4), ..file }],
-            Kind::Memory => vec![StartFile { fs: FileSystem::Memory, ..file }],
+            Kind::Memory => vec![StartFile { fs: FileSystem::Memory, fill: 0, ..file }],
             Kind::Device => vec![StartFile { extents: None, ..file }],
         }
     }
