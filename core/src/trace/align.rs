@@ -167,6 +167,7 @@ const fn kind(rule: Rule) -> u16 {
 }
 
 /// What a difference in this rule means; of a bio that its bytes are the same.
+#[allow(clippy::wildcard_enum_match_arm, reason = "all others differ in the function alone")]
 const fn rank(rule: Rule) -> Difference {
     match rule {
         Rule::OpEnds | Rule::BlocksDamaged | Rule::PowerCut => Difference::Content,
@@ -415,10 +416,8 @@ mod tests {
     fn sent(steps: &[(Rule, u64, u64)]) -> Recording {
         let mut recording = Recording::default();
         for (rule, start, len) in steps {
-            let args = match rule {
-                Rule::BioSubmitted => [0, start * SECTOR_SIZE, len * SECTOR_SIZE, 0],
-                _ => [*start, *len, 0, 0],
-            };
+            let sent = [0, start * SECTOR_SIZE, len * SECTOR_SIZE, 0];
+            let args = if *rule == Rule::BioSubmitted { sent } else { [*start, *len, 0, 0] };
             let mut one = self::recording(&[(0, *rule, 0)]).step(0).to_owned();
             one.args = args;
             recording.push(one, &[]);
