@@ -330,7 +330,9 @@ fn an_array_that_has_lost_too_much_is_written_no_more() {
     ] {
         let array = &four(level);
         let mut ops = String::new();
-        lost.iter().for_each(|member| ops += &act("fail_member", *member));
+        for member in &lost {
+            ops += &act("fail_member", *member);
+        }
         for (what, at) in [("pread", left), ("pread", gone), ("pwrite", left), ("pwrite", gone)] {
             ops += &io(what, at);
         }

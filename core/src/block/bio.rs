@@ -290,7 +290,24 @@ pub struct Bio {
 }
 
 impl Bio {
-    /// The bytes of the file that its whole blocks hold.
+    /// The stretches of the file whose bytes it has, each with where they begin in it: one, unless
+    /// it was made of buffers, which follow each other on the device only.
+    pub fn file_ranges(&self) -> Vec<(FileRange, Bytes)> {
+        let mut all: Vec<(FileRange, Bytes)> = Vec::new();
+        let mut at = Bytes::ZERO;
+        for seg in &self.segs {
+            let end = seg.pos + seg.len;
+            match all.last_mut() {
+                Some((range, _)) if range.end() == seg.pos => {
+                    *range = FileRange::between(range.start(), end);
+                }
+                Some(_) | None => all.push((FileRange::between(seg.pos, end), at)),
+            }
+            at += seg.len;
+        }
+        if all.is_empty() { vec![(self.file_range(), Bytes::ZERO)] } else { all }
+    }
+    /// The bytes of the file that its whole blocks hold, where these follow each other.
     pub fn file_range(&self) -> FileRange {
         FileRange::between(self.pos, self.pos + self.len)
     }

@@ -189,6 +189,18 @@ impl<E: Env> World<E> {
             self.set_buffer_addr(id, at, None);
         }
     }
+    /// Blocks are the file's no more: their buffers forget what they knew
+    /// (`block_invalidate_folio`).
+    pub(crate) fn discard_buffers(&mut self, id: FolioId, blocks: (u32, u32)) {
+        self.set_blocks(id, Half::Dirty, blocks, false);
+        self.set_blocks(id, Half::Asked, blocks, false);
+        for bit in [BufferBit::Mapped, BufferBit::New, BufferBit::Delay, BufferBit::Unwritten] {
+            self.set_buffers(id, bit, blocks, false);
+        }
+        for at in blocks.0..blocks.1 {
+            self.set_buffer_addr(id, at, None);
+        }
+    }
     /// Buffers were looked at one by one.
     pub(crate) fn visit_buffers(&mut self, n: u32) {
         self.count(Counter::BufferVisits, u64::from(n));

@@ -140,6 +140,7 @@ impl<E: Env> World<E> {
             self.set_blocks(id, Half::Uptodate, one, true);
             self.set_blocks(id, Half::Dirty, one, true);
             self.set_blocks(id, Half::Asked, one, true);
+            self.dirty_folio(id);
             return true;
         }
         let block = self.buffer_range(id, at);

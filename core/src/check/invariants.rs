@@ -186,10 +186,10 @@ impl<E: Env> World<E> {
             }
             if buffers || self.tracks_blocks() {
                 // Before 6.9 a folio that could not be mapped keeps its bits; and where a cut
-                // clears bits it may have cleared the last ones.
+                // clears bits, as it does in buffers, it may have cleared the last ones.
                 let all = self.behaviours();
                 let unmapped = !dirty && all.write_pending == WritePending::PerBlock;
-                let cut = dirty && all.clear_rounding == ClearRounding::Inward;
+                let cut = dirty && (buffers || all.clear_rounding == ClearRounding::Inward);
                 let skipped = !dirty && state.skipped;
                 check(5, dirty == state.dirty.any() || skipped || unmapped || cut);
             }

@@ -379,14 +379,18 @@ impl Sim {
     ) {
         let Some(landed) = &mut self.landed else { return };
         for (bio, data) in bios.iter().filter(|(bio, _)| bio.head.op == BioOp::Write) {
-            landed.push(Landed {
-                file: bio.head.file,
-                range: bio.file_range(),
-                data: result.is_ok().then(|| data.clone()),
-                direct: bio.head.direct,
-                copy: bio.head.shared,
-                also: if result.is_ok() { other_places(engine, bio) } else { Vec::new() },
-            });
+            for (range, from) in bio.file_ranges() {
+                let part = from.get() as usize..(from + range.len()).get() as usize;
+                let other = || other_places(engine, bio.head.file, (range, bio.addr + from));
+                landed.push(Landed {
+                    file: bio.head.file,
+                    range,
+                    data: result.is_ok().then(|| data[part].to_vec()),
+                    direct: bio.head.direct,
+                    copy: bio.head.shared,
+                    also: if result.is_ok() { other() } else { Vec::new() },
+                });
+            }
         }
     }
     /// When bios end that are sent now and follow each other.
@@ -515,16 +519,20 @@ fn end<E: Env>(
 }
 
 /// The places of files that have the blocks of a bio, but for the one that it writes.
-fn other_places<E: Env>(engine: &Engine<E>, bio: &Bio) -> Vec<(FileId, FileRange, Bytes)> {
+fn other_places<E: Env>(
+    engine: &Engine<E>,
+    file: FileId,
+    (written, addr): (FileRange, DevAddr),
+) -> Vec<(FileId, FileRange, Bytes)> {
     engine.look(|world| {
-        let addr = DevAddr::ZERO + bio.addr.since(DevAddr::ZERO + world.partition());
+        let addr = DevAddr::ZERO + addr.since(DevAddr::ZERO + world.partition());
         let mut all = Vec::new();
-        for file in (0..world.files.len() as u32).map(FileId::new) {
-            for map in world.file(file).provider.extents(world.geometry()) {
-                let Some(range) = map.range_at(addr, bio.len) else { continue };
-                let own = file == bio.head.file && !range.intersect(bio.file_range()).is_empty();
+        for other in (0..world.files.len() as u32).map(FileId::new) {
+            for map in world.file(other).provider.extents(world.geometry()) {
+                let Some(range) = map.range_at(addr, written.len()) else { continue };
+                let own = other == file && !range.intersect(written).is_empty();
                 if let Some(at) = map.addr_of(range.start()).filter(|_| !own) {
-                    all.push((file, range, at.since(addr)));
+                    all.push((other, range, at.since(addr)));
                 }
             }
         }

@@ -10,13 +10,13 @@ use super::zero::zero_range;
 use crate::behaviour::InsertFlush;
 use crate::engine::Cx;
 use crate::errno::Errno;
-use crate::fs::Manner;
+use crate::fs::{Manner, Provider};
 use crate::locks::{Lock, Mode};
 use crate::ops::OpKind;
 use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
 use crate::units::{Bytes, FileId, FileRange, MAX_POS, Pos};
-use crate::world::{Env, World};
+use crate::world::{Env, Inode, World};
 
 /// What `fallocate` is to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,18 +85,13 @@ async fn reshape<E: Env>(
     mode: FallocMode,
     range: FileRange,
 ) -> Result<(), Errno> {
-    // Files that keep their blocks in buffers cannot do it yet.
-    let manner = |world: &mut World<E>| {
-        let inode = world.file(file);
-        inode.provider.manner().filter(|_| inode.driver.is_none())
-    };
-    let manner = cx.with(manner).ok_or(Errno::Inval)?;
     if range.is_empty() {
         return Err(Errno::Inval);
     }
     if range.end() > cx.with(|world| world.geometry().max_file()) {
         return Err(Errno::FBig);
     }
+    let manner = cx.with(|world| world.reshapes(file, mode)).ok_or(Errno::OpNotSupp)?;
     wait_for_all(cx, file).await;
     let target = Target { file, range, manner };
     match mode {
@@ -268,6 +263,14 @@ async fn prepare_shift<E: Env>(cx: &Cx<'_, E>, file: FileId, from: Pos) -> Resul
 }
 
 impl<E: Env> World<E> {
+    /// How a file changes its space in this way; none: it does not (`ext4_fallocate` knows no
+    /// shared blocks, ext2 and zonefs have no such call).
+    fn reshapes(&self, file: FileId, mode: FallocMode) -> Option<Manner> {
+        let Inode { provider, driver, .. } = self.file(file);
+        let lists = matches!(provider, Provider::Extents(_) | Provider::Scripted(_));
+        let knows = lists && (driver.is_none() || mode != FallocMode::Unshare);
+        self.manner(file).filter(|_| knows)
+    }
     /// A range grown to whole pages, or blocks where these are larger.
     pub(super) fn round_out(&self, range: FileRange) -> FileRange {
         let geometry = self.geometry();

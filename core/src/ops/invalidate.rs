@@ -195,6 +195,10 @@ impl<E: Env> World<E> {
     /// know no dirt per block give up the state of a large folio, so that it can be split
     /// (`iomap_invalidate_folio`).
     fn invalidate_part(&mut self, id: FolioId, offset: Offset, len: Bytes) {
+        if self.ring(id).is_some() {
+            let blocks = self.blocks_within(offset, len);
+            return self.discard_buffers(id, blocks);
+        }
         let whole = self.has(id, FolioFlags::UPTODATE) || !self.has(id, FolioFlags::DIRTY);
         if whole && !self.tracks_blocks() && self.folios.at(id).order.get() > 0 {
             self.free_state(id);

@@ -13,12 +13,12 @@ use crate::cache::mapping::Tag;
 use crate::check::mutant::Mutant;
 use crate::engine::Cx;
 use crate::errno::Errno;
-use crate::fs::Manner;
+use crate::fs::{Manner, Provider};
 use crate::locks::{Lock, Mode};
 use crate::stops::StopPoint;
 use crate::trace::rule::Rule;
 use crate::units::{Bytes, FileId, FileRange, MAX_POS, Offset, Pos};
-use crate::world::{Env, World};
+use crate::world::{Env, Inode, World};
 
 /// Gives a file another size while nobody writes it or adds folios to it (`xfs_vn_setattr_size`).
 pub(crate) async fn truncate<E: Env>(cx: &Cx<'_, E>, file: FileId, new: Pos) -> Result<(), Errno> {
@@ -36,21 +36,17 @@ pub(crate) async fn truncate<E: Env>(cx: &Cx<'_, E>, file: FileId, new: Pos) -> 
 /// Gives a file whose locks are held another size: what lies between the old and the new one reads
 /// as zero afterwards, and space behind the new one is free.
 pub(super) async fn resize<E: Env>(cx: &Cx<'_, E>, file: FileId, new: Pos) -> Result<(), Errno> {
-    // Files that keep their blocks in buffers cannot do it yet.
-    let manner = |world: &mut World<E>| {
-        let inode = world.file(file);
-        inode.provider.manner().filter(|_| inode.driver.is_none())
-    };
-    let manner = cx.with(manner).ok_or(Errno::Inval)?;
+    let (manner, zeroes) = cx.with(|world| (world.manner(file), world.zeroed_by_size(file, new)));
+    let manner = manner.ok_or(Errno::Inval)?;
     if new > cx.with(|world| world.geometry().max_file()) {
         return Err(Errno::FBig);
     }
     wait_for_all(cx, file).await;
     let old = cx.with(|world| world.file(file).size);
-    let zeroed = if new > old {
-        zero_range(cx, file, FileRange::between(old, new)).await?
+    let zeroed = if manner == Manner::Xfs && new <= old {
+        truncate_page(cx, file, new).await?
     } else {
-        truncate_page(cx, file, manner, new).await?
+        zero_range(cx, file, zeroes).await?
     };
     if new != old {
         cx.with(|world| {
@@ -85,14 +81,8 @@ pub(super) async fn resize<E: Env>(cx: &Cx<'_, E>, file: FileId, new: Pos) -> Re
 
 /// Zeroes from the new EOF to the end of its block (`xfs_truncate_page`). Before zeroing looked at
 /// the cache over unwritten blocks, XFS wrote the page of the new EOF first.
-async fn truncate_page<E: Env>(
-    cx: &Cx<'_, E>,
-    file: FileId,
-    manner: Manner,
-    new: Pos,
-) -> Result<bool, Errno> {
-    let never = cx.with(|world| world.behaviours().zero_flush == ZeroFlush::Never);
-    if never && manner == Manner::Xfs {
+async fn truncate_page<E: Env>(cx: &Cx<'_, E>, file: FileId, new: Pos) -> Result<bool, Errno> {
+    if cx.with(|world| world.behaviours().zero_flush == ZeroFlush::Never) {
         write_before(cx, file, FileRange::between(new, new + Bytes::new(1))).await?;
     }
     let end = cx.with(|world| world.geometry().round_up_block(new));
@@ -134,6 +124,38 @@ pub(crate) async fn eof_moved<E: Env>(cx: &Cx<'_, E>, file: FileId, old: Pos, ne
 }
 
 impl<E: Env> World<E> {
+    /// How size and extents of a file change; none: a device, which has a size of its own.
+    pub(super) fn manner(&self, file: FileId) -> Option<Manner> {
+        let Inode { provider, driver, .. } = self.file(file);
+        match provider {
+            Provider::Indirect(_) | Provider::Memory => Some(Manner::Generic),
+            Provider::Extents(fs) if driver.is_some() && fs.inline().is_none() => {
+                Some(Manner::Generic)
+            }
+            Provider::BlockDev(_)
+            | Provider::Zone(_)
+            | Provider::Extents(_)
+            | Provider::Scripted(_) => provider.manner(),
+        }
+    }
+    /// What is zeroed in the cache before a file gets another size: all that becomes visible, and
+    /// the rest of the block of the new EOF. Where buffers, or pointers, know no delayed extents,
+    /// the block of an EOF alone has anything to zero (`ext4_block_truncate_page`,
+    /// `block_truncate_page`); memory is zeroed where it is cut.
+    fn zeroed_by_size(&self, file: FileId, new: Pos) -> FileRange {
+        let Inode { provider, driver, size, .. } = self.file(file);
+        let lists = matches!(provider, Provider::Extents(_) | Provider::Scripted(_));
+        let from = new.min(*size);
+        let to = if matches!(provider, Provider::Memory) {
+            from
+        } else if new > *size && lists && driver.is_none() {
+            new
+        } else {
+            let end = self.geometry().round_up_block(from);
+            if new > *size { end.min(new) } else { end }
+        };
+        FileRange::between(from, to)
+    }
     /// The size becomes durable: in XFS always, as what it covers is written before; else never
     /// before the data that it would cover.
     fn record_size(&mut self, file: FileId, manner: Manner, (old, new): (Pos, Pos)) {
@@ -169,7 +191,7 @@ impl<E: Env> World<E> {
         let inode = self.file(file);
         let pending = [Tag::Dirty, Tag::Writeback].iter().any(|tag| inode.mapping.tagged(*tag));
         let behind = inode.disk_size < inode.size;
-        if inode.provider.manner() == Some(Manner::Generic) && behind && !pending {
+        if self.manner(file) == Some(Manner::Generic) && behind && !pending {
             self.record_size(file, Manner::Xfs, (inode.size, inode.size));
         }
     }

@@ -4,6 +4,7 @@
 use super::iter;
 use super::write::{end_write_mapping, write_begin};
 use crate::behaviour::{InvalidateLock, ZeroFlush};
+use crate::buffer::state::BufferBit;
 use crate::cache::mapping::Tag;
 use crate::check::mutant::Mutant;
 use crate::engine::{Cx, WriteFlags};
@@ -78,7 +79,8 @@ async fn zero_mappings<E: Env>(
         let mapping = iter::begin(cx, file, rest, Intent::Zero, false).await?;
         let part = FileRange::between(at, at + mapping.left(at, rest.len()));
         let source = mapping.source().kind;
-        let skipped = matches!(source, MapType::Hole | MapType::Unwritten);
+        let skipped = matches!(source, MapType::Hole | MapType::Unwritten)
+            && !cx.with(|world| world.buffer_maps(file, at));
         if skipped && skips == Skips::Clean {
             let flushes = how != ZeroFlush::Unwritten || source == MapType::Unwritten;
             if flushes && core::mem::take(&mut flush) {
@@ -136,6 +138,17 @@ impl<E: Env> World<E> {
         self.unlock(folio);
         self.step(Rule::Zeroed, [part.start().get(), part.len().get(), 0, 0]);
         part.len()
+    }
+    /// Whether a buffer in the cache has a place for the block at `at`, or a promise of one: what
+    /// it holds is zeroed, whatever the extents say by now (`ext4_block_zero_page_range`).
+    fn buffer_maps(&self, file: FileId, at: Pos) -> bool {
+        let geometry = self.geometry();
+        let Some(folio) = self.file(file).mapping.find(geometry.page_floor(at)) else {
+            return false;
+        };
+        let (block, _) =
+            self.blocks_touched(Offset::ZERO + at.since(self.folio_pos(folio)), Bytes::new(1));
+        self.buffer_is(folio, BufferBit::Mapped, block)
     }
     /// Whether zeroing also goes through what is reserved behind EOF: before 6.12.
     pub(super) fn zeroes_behind_eof(&self) -> bool {

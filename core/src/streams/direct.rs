@@ -1,7 +1,7 @@
 //! What direct reads and writes must give: past the cache, whole sectors, and after an error a part
 //! that nobody knows.
 
-use super::expect::{Checked, Expectation, Outcome, Owed, exact};
+use super::expect::{Checked, Expectation, Outcome, Owed, Shapes, exact};
 use super::faults::Permits;
 use crate::engine::WriteFlags;
 use crate::errno::Errno;
@@ -45,7 +45,7 @@ impl Expectation {
     fn meets_promises(&self, range: FileRange) -> bool {
         let block = self.abilities.geometry.block_size().get();
         let behind = range.end().get() > self.size().next_multiple_of(block);
-        self.abilities.reshapes && (behind || self.promises)
+        self.abilities.shapes == Shapes::All && (behind || self.promises)
     }
     /// The part of a write that lies before the end of a device; none: it begins there, or behind
     /// (`blkdev_write_iter`).
@@ -98,6 +98,9 @@ impl Expectation {
                     || errno == Errno::Fault && fault.good.is_some_and(|good| good < len)
                     || errno == Errno::Io && flags.dsync && owed =>
             {
+                if !self.abilities.hides_tail_of_direct && range.end().get() > self.size() {
+                    self.blind = Some("what a direct write left behind EOF may show later");
+                }
                 if errno == Errno::Io && flags.dsync && owed {
                     // The error of this write, or the one that is owed.
                     self.owed = Owed::Maybe;

@@ -14,14 +14,27 @@ use crate::ops::OpResult;
 use crate::scenario::Action;
 use crate::units::{Bytes, FileRange, Pos};
 
+/// What can change of a file.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Shapes {
+    /// Nothing.
+    Fixed,
+    /// Its size.
+    Size,
+    /// Its space, too, but for copies of what it shares (ext4).
+    Space,
+    /// All of it.
+    All,
+}
+
 /// What the file can do.
 #[allow(clippy::struct_excessive_bools, reason = "each is an ability of its own")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Abilities {
     /// Sizes.
     pub geometry: Geometry,
-    /// Its size and its extents change.
-    pub reshapes: bool,
+    /// What changes of its size and its space.
+    pub shapes: Shapes,
     /// It is a device of so many bytes.
     pub fixed: Option<Pos>,
     /// What the start and the length of direct I/O must be whole multiples of.
@@ -39,6 +52,9 @@ pub struct Abilities {
     /// The same where a direct write makes it grow: what is dirty over holes is written first (6.12
     /// to 2026).
     pub hides_tail_of_direct: bool,
+    /// A block that could not be written is not valid any more, and is read from the device before
+    /// part of it is written (`end_buffer_async_write`).
+    pub forgets: bool,
     /// Writing a folio writes all that is uptodate in it, also blocks that nobody changed (before
     /// 6.6): in place, whoever shares them.
     pub writes_clean: bool,
@@ -119,6 +135,10 @@ impl Expectation {
         self.promises |= !step.faults.is_empty();
         if fault.anything {
             self.blind = Some("it meets a fault of which nobody knows what it may leave");
+            return Ok(());
+        }
+        if self.abilities.forgets && Permits::of(&step.faults).write_error {
+            self.blind = Some("a buffer that cannot be written may be read from the device again");
             return Ok(());
         }
         match step.op.action {

@@ -322,6 +322,7 @@ impl Generator {
             2 => Some(Chosen::NoMemory(range.start() + Bytes::new(inside))),
             3 => Some(Chosen::DeviceError(BioOp::Read, after)),
             4 if is_direct(action) => Some(Chosen::StaysCached(range.start() + Bytes::new(inside))),
+            _ if self.world.forgets() => None,
             _ => Some(Chosen::DeviceError(BioOp::Write, after)),
         }
     }

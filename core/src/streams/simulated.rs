@@ -1,7 +1,7 @@
 //! The engine on a simulated device, as what a stream runs on.
 
 use super::check::{Blind, Failure, Subject};
-use super::expect::{Abilities, Expectation};
+use super::expect::{Abilities, Expectation, Shapes};
 use super::generate::Generator;
 use super::model::Model;
 use super::worlds::{WORLDS, World};
@@ -19,7 +19,7 @@ use crate::scenario::{FileSystem, Scenario, StartFile, Variant, flushers};
 use crate::trace::sink::{NoTrace, Sink};
 use crate::trace::timeline::Recording;
 use crate::trace::wire;
-use crate::units::{FileId, Pos};
+use crate::units::{Bytes, FileId, Pos};
 
 /// One scenario that runs.
 pub struct Simulated<'a, S: Sink> {
@@ -43,28 +43,36 @@ fn has_faults(scenario: &Scenario) -> bool {
 fn abilities(scenario: &Scenario, variant: &Variant, file: FileId) -> Abilities {
     let start = &scenario.files[file.get() as usize];
     let fixed = start.extents.is_none().then_some(start.size);
-    let reshapes = fixed.is_none() && start.fs == FileSystem::Extents && start.driver.is_none();
+    let shapes = match (fixed, start.fs, start.driver) {
+        (Some(_), ..) | (None, FileSystem::Zone(_), _) => Shapes::Fixed,
+        (None, FileSystem::Extents, None) => Shapes::All,
+        (None, FileSystem::Extents, Some(_)) => Shapes::Space,
+        (None, FileSystem::Ext2 | FileSystem::Memory, _) => Shapes::Size,
+    };
     let behaviours = &variant.behaviours;
     let (hides_tail, hides_tail_of_direct) = match behaviours.zero_flush {
         ZeroFlush::Never => (false, false),
         ZeroFlush::HoleOrUnwritten | ZeroFlush::AfterFirstBlock => (true, true),
         ZeroFlush::Unwritten => (true, false),
     };
-    // Nobody writes a file in memory back, and zeroes its tail then.
-    let zeroed = start.fs != FileSystem::Memory;
+    let memory = start.fs == FileSystem::Memory;
+    // Nobody writes a file in memory back, and zeroes its tail then; a write far behind EOF zeroes
+    // no buffers there.
+    let zeroed = !memory && start.driver.is_none();
     let (hides_tail, hides_tail_of_direct) = (hides_tail && zeroed, hides_tail_of_direct && zeroed);
     let geometry = scenario.geometry;
-    let sector = geometry.sector_size();
+    let sector = if memory { Bytes::new(1) } else { geometry.sector_size() };
     Abilities {
         geometry,
-        reshapes,
+        shapes,
         fixed,
         sector,
         sector_first: true,
-        links: reshapes,
+        links: shapes == Shapes::All,
         volume: volume(scenario, start),
         hides_tail,
         hides_tail_of_direct,
+        forgets: start.driver.is_some(),
         writes_clean: behaviours.dirty_tracking == DirtyTracking::PerFolio,
     }
 }

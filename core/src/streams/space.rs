@@ -1,6 +1,6 @@
 //! What changes of a file's size and space must give, and what they make of the bytes.
 
-use super::expect::{Checked, Expectation, Outcome, exact, may_fail};
+use super::expect::{Checked, Expectation, Outcome, Shapes, exact, may_fail};
 use super::faults::Permits;
 use crate::errno::Errno;
 use crate::ops::fallocate::FallocMode;
@@ -8,7 +8,7 @@ use crate::units::{FileRange, Pos};
 
 impl Expectation {
     pub(super) fn truncate(&mut self, new: Pos, fault: Permits, outcome: &Outcome<'_>) -> Checked {
-        let refused = if !self.abilities.reshapes {
+        let refused = if self.abilities.shapes == Shapes::Fixed {
             Some(Errno::Inval)
         } else if new > self.abilities.geometry.max_file() {
             Some(Errno::FBig)
@@ -50,8 +50,10 @@ impl Expectation {
         let moves = matches!(mode, FallocMode::Collapse | FallocMode::Insert);
         let aligned = geometry.block_range(range) == range;
         let refused = match mode {
-            _ if !self.abilities.reshapes || range.is_empty() => Some(Errno::Inval),
+            _ if range.is_empty() => Some(Errno::Inval),
             _ if range.end() > geometry.max_file() => Some(Errno::FBig),
+            _ if self.abilities.shapes < Shapes::Space => Some(Errno::OpNotSupp),
+            FallocMode::Unshare if self.abilities.shapes < Shapes::All => Some(Errno::OpNotSupp),
             _ if moves && !aligned => Some(Errno::Inval),
             FallocMode::Collapse if end >= size => Some(Errno::Inval),
             FallocMode::Insert if start >= size => Some(Errno::Inval),
@@ -76,6 +78,9 @@ impl Expectation {
         let grows = matches!(mode, FallocMode::Allocate | FallocMode::Zero | FallocMode::Unshare);
         if outcome.result.0.is_err() {
             self.half_done(mode, range, outcome.size.get());
+            if self.abilities.forgets && zeroes {
+                self.blind = Some("zeros of a hole that failed may be in buffers only");
+            }
             return Ok(());
         }
         if zeroes {

@@ -2,6 +2,7 @@
 
 use crate::behaviour::PROFILES;
 use crate::block::limits::QueueLimits;
+use crate::buffer::Driver;
 use crate::cache::frame_alloc::FramePolicy;
 use crate::device::sim::Timing;
 use crate::fs::indirect::Indirect;
@@ -26,6 +27,12 @@ enum Kind {
     Shared,
     /// Arrays of pointers.
     Ext2,
+    /// The same, and blocks are kept in buffers.
+    Ext2Buffers,
+    /// Extents whose blocks are kept in buffers.
+    Ext4,
+    /// Nothing but memory.
+    Memory,
     /// A device.
     Device,
 }
@@ -57,7 +64,7 @@ const fn world(
 const KIB: u64 = 1024;
 
 /// Every world.
-pub const WORLDS: [World; 8] = [
+pub const WORLDS: [World; 12] = [
     world("tiny", (64, 16, 2), Kind::Extents, 0, 700),
     world("4k", (4 * KIB, 4 * KIB, 0), Kind::Extents, 0, 32 * KIB),
     world("large-cow", (4 * KIB, KIB, 9), Kind::Shared, 20 * KIB + 100, 96 * KIB),
@@ -66,6 +73,10 @@ pub const WORLDS: [World; 8] = [
     world("16k-ext2", (16 * KIB, 512, 0), Kind::Ext2, 9000, 80 * KIB),
     world("block-16k", (4 * KIB, 16 * KIB, 4), Kind::Extents, 0, 128 * KIB),
     world("device", (4 * KIB, 512, 2), Kind::Device, 64 * KIB, 64 * KIB),
+    world("4k-ext4", (4 * KIB, 4 * KIB, 2), Kind::Ext4, 9000, 96 * KIB),
+    world("4k-ext4-1k", (4 * KIB, KIB, 3), Kind::Ext4, 9000, 64 * KIB),
+    world("4k-ext2-1k", (4 * KIB, KIB, 2), Kind::Ext2Buffers, 9000, 64 * KIB),
+    world("memory", (4 * KIB, 4 * KIB, 4), Kind::Memory, 0, 96 * KIB),
 ];
 
 impl World {
@@ -82,7 +93,11 @@ impl World {
     }
     /// The world of a scenario's sizes and file, as far as the generator cares.
     pub const fn reshapes(&self) -> bool {
-        matches!(self.kind, Kind::Extents | Kind::Shared)
+        !matches!(self.kind, Kind::Device)
+    }
+    /// Whether a block that could not be written may be read from the device again.
+    pub const fn forgets(&self) -> bool {
+        matches!(self.kind, Kind::Ext4 | Kind::Ext2Buffers)
     }
     /// Bytes of a page, and of a block.
     pub const fn units(&self) -> (u64, u64) {
@@ -172,15 +187,19 @@ impl World {
                 let other = StartFile { name: "other".to_owned(), shared: true, ..file.clone() };
                 vec![other, StartFile { shared: true, prealloc: Prealloc::Dynamic, ..file }]
             }
-            Kind::Ext2 => {
+            Kind::Ext2 | Kind::Ext2Buffers => {
                 let len = Bytes::new(self.start);
                 let (ext2, _) = Indirect::written(geometry, len, FIRST).expect("it reaches so far");
                 let extents = ext2
                     .map()
                     .iter()
                     .map(|(at, extent)| crate::scenario::start_extent(geometry, at, &extent));
-                vec![StartFile { fs: FileSystem::Ext2, extents: Some(extents.collect()), ..file }]
+                let driver = (self.kind == Kind::Ext2Buffers).then_some(Driver::Ext2);
+                let extents = Some(extents.collect());
+                vec![StartFile { fs: FileSystem::Ext2, extents, driver, ..file }]
             }
+            Kind::Ext4 => vec![StartFile { driver: Some(Driver::Ext4), ..file }],
+            Kind::Memory => vec![StartFile { fs: FileSystem::Memory, ..file }],
             Kind::Device => vec![StartFile { extents: None, ..file }],
         }
     }

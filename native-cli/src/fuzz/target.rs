@@ -19,7 +19,7 @@ use folioscope_core::ops::fallocate::FallocMode;
 use folioscope_core::ops::readahead::Pattern;
 use folioscope_core::scenario::random::Random;
 use folioscope_core::scenario::{Action, Scenario};
-use folioscope_core::streams::expect::{Abilities, Expectation};
+use folioscope_core::streams::expect::{Abilities, Expectation, Shapes};
 use folioscope_core::streams::generate::Generator;
 use folioscope_core::streams::model::Model;
 use folioscope_core::streams::worlds::World;
@@ -180,7 +180,7 @@ impl Able {
         let links = self.reflink;
         Ok(Abilities {
             geometry,
-            reshapes: true,
+            shapes: Shapes::All,
             fixed: None,
             sector,
             sector_first: self.sector_first,
@@ -188,6 +188,7 @@ impl Able {
             volume: 0,
             hides_tail: true,
             hides_tail_of_direct: true,
+            forgets: false,
             // Nobody here is told of bios.
             writes_clean: false,
         })
