@@ -319,10 +319,16 @@ fn an_array_that_has_lost_too_much_is_written_no_more() {
     let io = |what: &str, at: u64| {
         format!("[[op]]\ndo = {what:?}\nat = {at}\nlen = 4096\ndirect = true\n")
     };
-    let ten = "level = \"raid10\"\nmembers = 4\nchunk = \"4k\"";
-    let none = "level = \"raid0\"\nmembers = 4\nchunk = \"4k\"";
-    // Where the members that work are, and where those that failed are.
-    for (array, lost, left, gone) in [(ten, vec![0, 1], 4096, 0), (none, vec![0], 4096, 0)] {
+    let four = |level: &str| format!("level = {level:?}\nmembers = 4\nchunk = \"4k\"");
+    // A block of a member that works, and one of a member that failed.
+    for (level, lost, left, gone) in [
+        ("raid0", vec![0], 4096, 0),
+        ("raid10", vec![0, 1], 4096, 0),
+        ("raid4", vec![0, 1], 8192, 0),
+        ("raid5", vec![0, 1], 8192, 0),
+        ("raid6", vec![0, 1, 3], 4096, 0),
+    ] {
+        let array = &four(level);
         let mut ops = String::new();
         for member in &lost {
             ops += &act("fail_member", *member);
@@ -333,7 +339,7 @@ fn an_array_that_has_lost_too_much_is_written_no_more() {
         let (run, contents) = ran(&scenario(array, &ops));
         let done: Vec<bool> = run.results.iter().map(|result| result.0.is_ok()).collect();
         assert_eq!(done[lost.len()..], [true, false, false, false], "{array}");
-        assert_eq!(contents.durable[0][4096], 7, "{array}");
+        assert_eq!(contents.durable[0][left as usize], 7, "{array}");
     }
 }
 

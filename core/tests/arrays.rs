@@ -13,6 +13,7 @@ use folioscope_core::device::md::run::{Bench, Token};
 use folioscope_core::device::md::stripes::{Consistency, Pass, RmwLevel, StripeConfig};
 use folioscope_core::device::md::zones::{ZoneOrder, Zones};
 use folioscope_core::device::volatile::Choose;
+use folioscope_core::errno::Errno;
 use folioscope_core::scenario::random::Random;
 use folioscope_core::units::{Bytes, DevAddr, MemberId, Sector, Sectors};
 use std::time::Instant;
@@ -413,6 +414,42 @@ fn every_byte_and_parity_survives_failures_and_rebuilds() {
     println!("{done:?}");
     assert!(done.failures > 20 && done.rebuilds > 10 && done.spoiled > 10, "{done:?}");
     assert!(done.parts > 5 && done.cuts > 15 && done.lame_cuts > 5, "{done:?}");
+}
+
+/// Too many members go while a write waits: it fails, and what the other members hold is read as
+/// before.
+#[test]
+fn a_write_that_waits_fails_with_too_many_members_and_the_others_are_read() {
+    let (mut read, mut gone) = (0, 0);
+    for seed in 0..52 {
+        let config = array_of(seed);
+        let lost = config.parity.level().parities() + 1;
+        let size = config.size().get();
+        let mut bench = Bench::new(config, Token::Sleep);
+        assert_eq!(bench.write(Sector::ZERO, vec![7; (size * 512) as usize]), Ok(()));
+        if seed % 2 == 0 {
+            // Nothing is in the cache.
+            bench.assemble();
+        }
+        let mut random = Random::new(seed);
+        let (start, len) = (random.below(size - 24), 1 + random.below(24));
+        let place = (Sector::new(start), Sectors::new(len));
+        let data = vec![9; (len * 512) as usize];
+        let waits = bench.submit(BioOp::Write, random.one_in(2), place, data);
+        (0..lost).for_each(|member| bench.fail(MemberId::new(member)));
+        bench.settle();
+        assert_eq!(bench.result(waits).0, Err(Errno::Io), "seed {seed}");
+        assert!(bench.stripes.is_idle(), "seed {seed}");
+        for at in (0..size).step_by(ROW as usize) {
+            let works = config.parity.locate(Sector::new(at)).member.get() >= lost;
+            match bench.read(Sector::new(at), Sectors::new(ROW)) {
+                Ok(bytes) => assert!(bytes.iter().all(|byte| *byte == 7), "seed {seed}: {at}"),
+                Err(error) => assert!(!works && error == Errno::Io, "seed {seed}: {at}"),
+            }
+            (read, gone) = (read + u32::from(works), gone + u32::from(!works));
+        }
+    }
+    assert!(read > 500 && gone > 500, "{read} {gone}");
 }
 
 #[test]

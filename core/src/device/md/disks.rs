@@ -33,10 +33,6 @@ impl Disks {
     pub fn store(&self, member: MemberId) -> &Store {
         &self.all[member.get() as usize].store
     }
-    /// What a disk holds, to be prepared or damaged.
-    pub fn store_mut(&mut self, member: MemberId) -> &mut Store {
-        &mut self.all[member.get() as usize].store
-    }
     pub(super) fn read(&self, member: MemberId, at: Sector, to: &mut [u8]) {
         self.store(member).read(addr(at), to);
     }

@@ -143,11 +143,6 @@ impl Bench {
     pub fn disk(&self, member: MemberId) -> &Store {
         self.disks.store(member)
     }
-    /// The bytes of a member, to be damaged.
-    pub fn disk_mut(&mut self, member: MemberId) -> &mut Store {
-        self.intact = false;
-        self.disks.store_mut(member)
-    }
     /// Whether the parity of a row is not that of its data; not asked where members hold no bytes,
     /// or lost any.
     pub fn has_wrong_parity(&self, row: Sector) -> bool {

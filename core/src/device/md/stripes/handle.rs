@@ -39,9 +39,7 @@ impl Stripes {
         row.fresh = false;
         let seen = self.look(&row);
         if seen.failed.len() > self.config.parity.level().parities() as usize {
-            self.give_up(&mut row);
-            self.cache.put(row);
-            return;
+            self.give_up(&mut row, &seen);
         }
         self.want_writes(&mut row, &seen);
         self.end_writes(&mut row);
@@ -79,26 +77,30 @@ impl Stripes {
             partial: any(|block| !block.to_write.is_empty() && !block.overwrite),
         }
     }
-    /// More members failed than parity makes up for: what waits for the row fails.
-    fn give_up(&mut self, row: &mut Row) {
-        row.computed = false;
+    /// More members failed than parity makes up for: writes fail, and reads of what these members
+    /// hold unless it is in the cache; the other members are read (`handle_failed_stripe`).
+    fn give_up(&mut self, row: &mut Row, seen: &Seen) {
         row.whole = Sync::None;
         let rows = row.batched();
-        self.give_up_one(row);
+        self.give_up_one(row, seen);
         for other in rows {
             let mut other = self.cache.take(other);
-            self.give_up_one(&mut other);
+            self.give_up_one(&mut other, seen);
             self.cache.put(other);
         }
         self.dissolve(row);
     }
-    fn give_up_one(&mut self, row: &mut Row) {
-        for block in &mut row.blocks {
-            let lists = [&mut block.to_read, &mut block.to_write, &mut block.written];
-            let all: Vec<_> = lists.into_iter().flat_map(core::mem::take).collect();
-            (block.overwrite, block.uptodate) = (false, false);
-            (block.want_read, block.want_write) = (false, false);
-            for piece in all {
+    fn give_up_one(&mut self, row: &mut Row, seen: &Seen) {
+        for (at, block) in row.blocks.iter_mut().enumerate() {
+            // Whether its member holds what was taken is not known.
+            block.uptodate &= block.written.is_empty();
+            block.overwrite = false;
+            let mut lost = core::mem::take(&mut block.to_write);
+            lost.append(&mut block.written);
+            if seen.has_failed(at) && !block.uptodate {
+                lost.append(&mut block.to_read);
+            }
+            for piece in lost {
                 self.end_piece(piece.bio, Err(Errno::Io));
             }
         }

@@ -405,7 +405,11 @@ impl Stripes {
     /// Whether more members than parity makes up for have failed, or are not filled to their end
     /// (`has_failed`).
     pub fn is_broken(&self) -> bool {
-        !self.can_make(Sector::ZERO + self.config.member - Sectors::new(1))
+        !self.can_make(self.last())
+    }
+    /// The last sector of the members: each holds what it should there if it does everywhere.
+    fn last(&self) -> Sector {
+        Sector::ZERO + self.config.member - Sectors::new(1)
     }
     /// Members that are filled, each with how far.
     pub fn filling(&self) -> impl Iterator<Item = (MemberId, Sector)> {
