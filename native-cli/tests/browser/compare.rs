@@ -13,7 +13,7 @@ async fn text(page: &Page, selector: &str) -> String {
 }
 
 /// Chooses an option of a list.
-async fn choose(page: &Page, id: &str, value: &str) {
+pub(crate) async fn choose(page: &Page, id: &str, value: &str) {
     page.ask(&format!(
         "(() => {{ const list = document.getElementById('{id}'); list.value = '{value}'; \
          list.dispatchEvent(new Event('change', {{ bubbles: true }})); }})()"

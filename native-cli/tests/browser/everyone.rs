@@ -10,7 +10,7 @@ use serde_json::json;
 use std::path::PathBuf;
 
 /// A view, and what is clicked on the way to it.
-const VIEWS: [(&str, &[&str]); 13] = [
+const VIEWS: [(&str, &[&str]); 15] = [
     ("question", &[]),
     ("answer", &["#show-me"]),
     ("end", &["#show-me", "[data-stop='5']"]),
@@ -23,6 +23,8 @@ const VIEWS: [(&str, &[&str]); 13] = [
     ("gallery", &["#nav-lessons"]),
     ("another lesson", &["#nav-lessons", "[data-lesson='8']", "#show-me"]),
     ("example", &["#nav-lessons", "[data-example=data-before-map-large]"]),
+    ("editor", &["#nav-sandbox", "[data-table=world]"]),
+    ("share", &["#show-me", "#share-button"]),
     ("help", &["#help-button"]),
 ];
 
@@ -85,6 +87,12 @@ fn axe_finds_nothing_on_any_view() {
                 }
                 look(name, width, scheme).await;
             }
+            page.open(READY).await;
+            page.click("#show-me").await;
+            settle(page).await;
+            page.keys_to("#stage", "\u{e007}").await;
+            page.until("document.querySelector('#inspector dl')").await;
+            look("inspector", width, scheme).await;
             page.open(READY).await;
             page.pick(&path).await;
             page.wait_for("lesson.trace").await;

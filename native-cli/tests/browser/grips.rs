@@ -1,6 +1,7 @@
 //! The picture as something to take hold of: drags that change the scenario, and keys that do the
 //! same.
 
+use crate::compare::choose;
 use crate::edit::{fine, open_sandbox, text, type_over};
 use crate::page::{Page, visit};
 use serde_json::json;
@@ -138,6 +139,50 @@ fn edges_change_order_chunk_members_and_start_or_lead_to_their_fields() {
             page.until(&format!("document.activeElement.dataset.key === '{key}'")).await;
         }
         assert!(text(page).await.len() > old.len());
+        assert_eq!(page.complaints().await, Vec::<String>::new());
+    });
+}
+
+#[test]
+#[ignore = "needs Chromium: run `cargo xtask test`"]
+fn a_drag_changes_the_setting_that_is_shown_and_the_stripe_of_its_queue() {
+    visit(async |page: &Page| {
+        page.show_quietly(1440, "light").await;
+        open_sandbox(page).await;
+        type_over(page, "[[file]]", "[queue]\nio_opt = \"16k\"\n\n[[file]]").await;
+        type_over(page, "do = \"pread\"\nlen = \"64k\"", "do = \"pwrite\"\nlen = \"1m\"").await;
+        fine(page).await;
+        page.click("#last").await;
+        page.until("document.querySelector('[data-grip=\"queue io_opt\"]')").await;
+        let said = drag(page, "queue io_opt", 0.0, 40.0, false).await;
+        assert!(said.starts_with("io_opt = ") && said != "io_opt = 16k", "{said}");
+        let size = said.trim_start_matches("io_opt = ");
+        page.until(&format!(
+            "document.getElementById('text').value.includes('io_opt = \"{size}\"')"
+        ))
+        .await;
+        fine(page).await;
+        // The second of two settings has an order of its own: that is what its folios show.
+        let own = "[[variant]]\nname = \"a\"\n\n[[variant]]\nname = \"b\"\n[variant.world]\n\
+                   max_folio_order = 3\n\n[[file]]";
+        type_over(page, "[[file]]", own).await;
+        fine(page).await;
+        choose(page, "against", "own").await;
+        page.until("document.querySelector('h1').parentElement.textContent.includes('a against b')")
+            .await;
+        fine(page).await;
+        page.click("#last").await;
+        let at = "[data-grip=\"world max_folio_order\"]";
+        page.until(&format!("document.querySelector('{at}')")).await;
+        let before = text(page).await;
+        drag(page, "world max_folio_order", 0.0, -200.0, false).await;
+        page.until(&format!("document.getElementById('text').value !== {}", json!(before))).await;
+        let now = text(page).await;
+        let (top, setting) = now.split_once("[variant.world]").expect("it stands there");
+        let (old, _) = before.split_once("[variant.world]").expect("it stood there");
+        assert_eq!(top, old, "the scenario's own table is as it was");
+        assert!(!setting.contains("max_folio_order = 3"), "{setting}");
+        assert!(page.count("[data-table='variant.world']").await == 1);
         assert_eq!(page.complaints().await, Vec::<String>::new());
     });
 }

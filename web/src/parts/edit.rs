@@ -39,7 +39,8 @@ pub(crate) fn edit(link: &Link, editor: &Editor, state: Option<&State>, text: &N
                 { chips(link, editor, checked, (current, here)) }
                 <p class="hint">
                     { "Drag on the ruler of the picture to write; the edges of folios, chunks, \
-                       requests and arrays, and a partition\u{2019}s axis, can be dragged, too." }
+                       requests and arrays, a partition\u{2019}s axis and a queue\u{2019}s io_opt \
+                       can be dragged, too." }
                 </p>
                 { form(link, editor, checked, fresh) }
             }
@@ -104,6 +105,8 @@ fn head(link: &Link, editor: &Editor) -> Html {
                 <input id="auto" type="checkbox" checked={editor.auto} onchange={auto} />
                 { " at every change" }
             </label>
+            <button id="edit-close" class="square" aria-label="Close the editor"
+                onclick={on(link, || Edit::Toggle)}>{ "\u{d7}" }</button>
             <label class="against">
                 { "against " }
                 <select id="against" onchange={kept}>
@@ -118,8 +121,6 @@ fn head(link: &Link, editor: &Editor) -> Html {
                     <option value="this">{ "what it is now" }</option>
                 </select>
             </label>
-            <button id="edit-close" class="square" aria-label="Close the editor"
-                onclick={on(link, || Edit::Toggle)}>{ "\u{d7}" }</button>
         </div>
     }
 }
