@@ -576,6 +576,26 @@ fn copies_and_chunks_survive_failures_and_rebuilds() {
     assert!(writes > 4_000);
 }
 
+/// An array has lost too much as soon as some stretch of it has no place left.
+#[test]
+fn copies_and_chunks_have_lost_too_much_when_a_stretch_is_gone() {
+    let (mut broken, mut whole) = (0, 0);
+    for seed in 0..240 {
+        let (mut array, size, _) = plain_of(seed);
+        let mut random = Random::new(seed);
+        for member in 0..array.members() {
+            if random.one_in(3) {
+                array.fail(MemberId::new(member));
+            }
+        }
+        let all = vec![1; (size * 512) as usize];
+        let fails = array.write(Sector::ZERO, &all).0.is_err();
+        assert_eq!(array.is_broken(), fails, "seed {seed}");
+        (broken, whole) = (broken + u32::from(fails), whole + u32::from(!fails));
+    }
+    assert!(broken > 40 && whole > 40, "{broken} {whole}");
+}
+
 #[test]
 #[ignore = "a million writes: run with --release -- --ignored"]
 fn a_million_writes_to_copies_and_chunks_survive() {
