@@ -137,7 +137,7 @@ impl Expectation {
             self.blind = Some("it meets a fault of which nobody knows what it may leave");
             return Ok(());
         }
-        if self.abilities.forgets && Permits::of(&step.faults).write_error {
+        if self.abilities.forgets && Permits::of(&step.faults).stops_writeback(action) {
             self.blind = Some("a buffer that cannot be written may be read from the device again");
             return Ok(());
         }

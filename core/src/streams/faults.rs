@@ -1,10 +1,12 @@
 //! Faults of a stream: which there are, and what each permits.
 
+use super::expect::is_direct;
 use crate::block::bio::BioOp;
 use crate::device::fault::{DeviceFault, DeviceOp, Misdeed};
 use crate::errno::Errno;
 use crate::fault::{Fault, FaultEffect, FaultPoint};
 use crate::frames::UserFault;
+use crate::scenario::Action;
 use crate::scenario::fault::FaultKind;
 use crate::units::{Bytes, FileId, Pos};
 
@@ -88,6 +90,13 @@ impl Permits {
             }
         }
         all
+    }
+    /// Whether a writeback that an operation begins may fail: blocks in buffers may get their
+    /// places then only.
+    pub(super) fn stops_writeback(&self, action: &Action) -> bool {
+        let reserves = !is_direct(action)
+            && matches!(action, Action::Pwrite { .. } | Action::MmapStore { .. });
+        self.write_error || self.no_space && !reserves
     }
     /// Whether an operation may do less than it was asked for.
     pub(super) const fn shortens(&self) -> bool {
