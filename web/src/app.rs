@@ -152,6 +152,7 @@ pub struct App {
     picker: NodeRef,
     dialog: NodeRef,
     patterns: AttrValue,
+    key_list: AttrValue,
     editor: Editor,
     /// Handles over the picture, and the one that is dragged.
     grips: Vec<Grip>,
@@ -220,6 +221,7 @@ impl Component for App {
             picker: NodeRef::default(),
             dialog: NodeRef::default(),
             patterns: AttrValue::from(shared_patterns()),
+            key_list: AttrValue::from(parts::key_list()),
             editor: Editor::default(),
             grips: Vec::new(),
             held: None,
@@ -345,7 +347,7 @@ impl Component for App {
                 </main>
                 if let Some(state) = playing { { self.transport(link, state) } }
                 <p id="said" class="vh" aria-live="polite">{ said }</p>
-                { parts::help(link, self.keys.get(), &self.dialog) }
+                { parts::help(link, self.keys.get(), &self.key_list, &self.dialog) }
                 { parts::share(link, playing, &self.sharing) }
                 { Html::from_html_unchecked(self.patterns.clone()) }
             </>

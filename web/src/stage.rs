@@ -161,12 +161,7 @@ fn cover(marks: &[Mark]) -> Vec<Mark> {
 
 /// A shape for the legend.
 pub(crate) fn swatch(marks: &[Mark]) -> String {
-    let whole = svg::render_inner(16, 16, SHARED, marks);
-    // The definitions stand once on the page.
-    match (whole.find("<defs>"), whole.find("</defs>")) {
-        (Some(from), Some(to)) => format!("{}{}", &whole[..from], &whole[to + 7..]),
-        _ => whole,
-    }
+    svg::render_bare(16, 16, SHARED, marks)
 }
 
 /// The patterns that legend and strip use.

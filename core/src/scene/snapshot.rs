@@ -242,28 +242,27 @@ impl CacheView {
             if !write {
                 continue;
             }
-            let (first, last) = (piece.start / self.block, piece.end.div_ceil(self.block));
-            let shown = |span: &CellSpan| {
-                first.max(span.first)..last.min(span.first + span.cells.len() as u64)
-            };
-            let blocks = self.spans.iter().flat_map(shown);
-            let again: Vec<u64> = blocks.filter(|at| self.is_asked(*at, model)).collect();
+            let again = self.asked_again(piece, model);
             for at in again {
                 self.mark(at * self.block, (at + 1) * self.block, |_| Cell::Again);
             }
         }
     }
-    /// Whether the application changed this block after it was picked for writing: picking a folio
-    /// clears its dirty mark, a later change sets it again.
-    fn is_asked(&self, block: u64, model: &Model) -> bool {
-        let pos = block * self.block;
-        let behind = self.folios.partition_point(|folio| folio.start <= pos);
-        let Some(view) = behind.checked_sub(1).map(|at| self.folios[at]) else { return false };
-        let folio = model.folio(FolioId::new(view.id)).filter(|_| pos < view.end);
-        folio.is_some_and(|folio| {
-            folio.flags().has(FolioFlags::DIRTY)
-                && folio.is_asked(((pos - view.start) / self.block) as u32)
-        })
+    /// The blocks of a piece that the application changed after they were picked for writing:
+    /// picking a folio clears its dirty mark, a later change sets it again.
+    fn asked_again(&self, piece: &PieceView, model: &Model) -> Vec<u64> {
+        let first = self.folios.partition_point(|folio| folio.end <= piece.start);
+        let within = self.folios[first..].iter().take_while(|folio| folio.start < piece.end);
+        let mut again = Vec::new();
+        // Nearly always there is none.
+        for view in within.filter(|view| view.flags.has(FolioFlags::DIRTY)) {
+            let Some(folio) = model.folio(FolioId::new(view.id)) else { continue };
+            let (from, to) = (view.start.max(piece.start), view.end.min(piece.end));
+            let blocks = from / self.block..to.div_ceil(self.block);
+            let base = view.start / self.block;
+            again.extend(blocks.filter(|at| folio.is_asked((at - base) as u32)));
+        }
+        again
     }
 }
 

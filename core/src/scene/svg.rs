@@ -110,10 +110,19 @@ fn write_svg(out: &mut String, scene: &Scene) -> core::fmt::Result {
 /// The picture for a page that has the style sheet of [`page_style`] and its own words: an element
 /// without styles, hidden from those who have the tables.
 pub fn render_inner(width: u32, height: u32, prefix: &str, marks: &[Mark]) -> String {
-    let mut out = String::with_capacity(marks.len() * 96 + 1000);
+    inner(width, height, (prefix, &definitions(prefix)), marks)
+}
+
+/// The same where the patterns stand elsewhere on the page.
+pub fn render_bare(width: u32, height: u32, prefix: &str, marks: &[Mark]) -> String {
+    inner(width, height, (prefix, ""), marks)
+}
+
+fn inner(width: u32, height: u32, (prefix, patterns): (&str, &str), marks: &[Mark]) -> String {
+    let mut out = String::with_capacity(marks.len() * 96 + 100 + patterns.len());
     let size = format!("width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\"");
     write!(out, "<svg class=\"fs\" {size} aria-hidden=\"true\" focusable=\"false\">")
-        .and_then(|()| out.write_str(&definitions(prefix)))
+        .and_then(|()| out.write_str(patterns))
         .and_then(|()| write_marks(&mut out, marks, prefix))
         .and_then(|()| out.write_str("</svg>"))
         .expect("a String takes everything");

@@ -168,8 +168,10 @@ fn a_drag_changes_the_setting_that_is_shown_and_the_stripe_of_its_queue() {
         type_over(page, "[[file]]", own).await;
         fine(page).await;
         choose(page, "against", "own").await;
-        page.until("document.querySelector('h1').parentElement.textContent.includes('a against b')")
-            .await;
+        page.until(
+            "document.querySelector('h1').parentElement.textContent.includes('a against b')",
+        )
+        .await;
         fine(page).await;
         page.click("#last").await;
         let at = "[data-grip=\"world max_folio_order\"]";

@@ -25,7 +25,7 @@ pub(crate) use edit::{edit, put_caret};
 pub(crate) use find::{find, find_button};
 pub(crate) use gallery::gallery;
 pub(crate) use grips::{grips, put_focus};
-pub(crate) use help::help;
+pub(crate) use help::{help, keys as key_list};
 pub(crate) use inspect::inspector;
 pub(crate) use lamp::lamp;
 pub(crate) use question::{question, stops};

@@ -202,21 +202,19 @@ impl Band<'_> {
 
     fn changed(&self, canvas: &mut Canvas, span: &CellSpan, unit: i32) {
         let Some(before) = &self.data().before else { return };
-        let last = span.first + span.cells.len() as u64;
+        // Both are cut to the same spans.
         let old = before.cache.spans.iter().find(|old| old.first == span.first);
-        let differs = |block: &u64| {
-            let at = (*block - span.first) as usize;
-            old.and_then(|old| old.cells.get(at)) != span.cells.get(at)
+        let Some(old) = old.map(|old| &old.cells) else { return };
+        let next = |at: usize, differs: bool| {
+            let mut both = span.cells.iter().zip(old).skip(at);
+            both.position(|(now, before)| (now != before) == differs).map(|behind| at + behind)
         };
-        let mut block = span.first;
+        let mut at = 0;
         // The end of the last tick: what ends less than a tick behind it needs none.
         let mut ticked = px(self.segment.x0 - 4);
-        while block < last {
-            if !differs(&block) {
-                block += 1;
-                continue;
-            }
-            let end = (block..last).find(|at| !differs(at)).unwrap_or(last);
+        while let Some(from) = next(at, true) {
+            at = next(from, false).unwrap_or(span.cells.len());
+            let (block, end) = (span.first + from as u64, span.first + at as u64);
             let (x0, x1) = (self.x(block), self.x(end));
             let mark = id(self.run, "cchg", block, 0);
             if unit < BIN && x1 - x0 < px(BIN) {
@@ -230,7 +228,6 @@ impl Band<'_> {
                 let area = band(x0 + px(1), x1 - px(1), self.boxes.0 + px(1), self.boxes.1 - px(1));
                 canvas.fill(mark, Style::Changed, area);
             }
-            block = end;
         }
     }
 
@@ -243,8 +240,9 @@ impl Band<'_> {
         let mut at = 0;
         while at < bins.len() {
             // Bins of one and the same state are one mark.
-            let plain = |bin: &[Cell]| bin.iter().all(|cell| *cell == bins[at][0]);
-            let run = bins[at..].iter().take_while(|bin| plain(bin)).count();
+            let rest = &span.cells[at * per..];
+            let other = rest.iter().position(|cell| *cell != rest[0]);
+            let run = other.map_or(bins.len() - at, |alike| alike / per);
             let end = at + run.max(1);
             let first = span.first + (at * per) as u64;
             let last = (span.first + (end * per) as u64).min(span.first + span.cells.len() as u64);
