@@ -196,7 +196,8 @@ fn cell(
         let line = band(x0, x1, middle - px(1), middle + px(1));
         canvas.fill(id(run, "mfail", n, k), Style::ErrorTick, line);
     }
-    let place = [((x0 + x1) / 2, top + px(11), Anchor::Middle)];
+    // So high that the tail of a Q is clear of the edge.
+    let place = [((x0 + x1) / 2, top + px(10), Anchor::Middle)];
     if chunk.wrong > 0 {
         let texts = chunk.wrong_words();
         canvas.label(id(run, "mp", n, k), Style::LetterFailed, (x0, x1), &place, &texts);
