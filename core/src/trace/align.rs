@@ -168,12 +168,16 @@ const fn kind(rule: Rule) -> u16 {
 
 /// What a difference in this rule means; of a bio that its bytes are the same.
 const fn rank(rule: Rule) -> Difference {
-    match rule {
-        Rule::OpEnds | Rule::BlocksDamaged | Rule::PowerCut => Difference::Content,
-        Rule::InvariantBroken => Difference::Invariant,
-        Rule::FlushSent => Difference::Bytes,
-        Rule::BioSubmitted | Rule::BioCompleted | Rule::RequestIssued => Difference::Bio,
-        _ => Difference::Function,
+    if matches!(rule, Rule::OpEnds | Rule::BlocksDamaged | Rule::PowerCut) {
+        Difference::Content
+    } else if matches!(rule, Rule::InvariantBroken) {
+        Difference::Invariant
+    } else if matches!(rule, Rule::FlushSent) {
+        Difference::Bytes
+    } else if matches!(rule, Rule::BioSubmitted | Rule::BioCompleted | Rule::RequestIssued) {
+        Difference::Bio
+    } else {
+        Difference::Function
     }
 }
 
@@ -415,9 +419,10 @@ mod tests {
     fn sent(steps: &[(Rule, u64, u64)]) -> Recording {
         let mut recording = Recording::default();
         for (rule, start, len) in steps {
-            let args = match rule {
-                Rule::BioSubmitted => [0, start * SECTOR_SIZE, len * SECTOR_SIZE, 0],
-                _ => [*start, *len, 0, 0],
+            let args = if *rule == Rule::BioSubmitted {
+                [0, start * SECTOR_SIZE, len * SECTOR_SIZE, 0]
+            } else {
+                [*start, *len, 0, 0]
             };
             let mut one = self::recording(&[(0, *rule, 0)]).step(0).to_owned();
             one.args = args;
