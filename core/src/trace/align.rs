@@ -167,14 +167,17 @@ const fn kind(rule: Rule) -> u16 {
 }
 
 /// What a difference in this rule means; of a bio that its bytes are the same.
-#[allow(clippy::wildcard_enum_match_arm, reason = "all others differ in the function alone")]
 const fn rank(rule: Rule) -> Difference {
-    match rule {
-        Rule::OpEnds | Rule::BlocksDamaged | Rule::PowerCut => Difference::Content,
-        Rule::InvariantBroken => Difference::Invariant,
-        Rule::FlushSent => Difference::Bytes,
-        Rule::BioSubmitted | Rule::BioCompleted | Rule::RequestIssued => Difference::Bio,
-        _ => Difference::Function,
+    if matches!(rule, Rule::OpEnds | Rule::BlocksDamaged | Rule::PowerCut) {
+        Difference::Content
+    } else if matches!(rule, Rule::InvariantBroken) {
+        Difference::Invariant
+    } else if matches!(rule, Rule::FlushSent) {
+        Difference::Bytes
+    } else if matches!(rule, Rule::BioSubmitted | Rule::BioCompleted | Rule::RequestIssued) {
+        Difference::Bio
+    } else {
+        Difference::Function
     }
 }
 

@@ -250,7 +250,7 @@ fn mover(
 }
 
 /// A button that takes a table out.
-pub(super) fn taker(link: &Link, at: usize) -> Html {
+fn taker(link: &Link, at: usize) -> Html {
     html! {
         <button class="mini" aria-label="Take it out" title="Take it out"
             onclick={on(link, move || Edit::Change(Change::Delete(at)))}>{ "\u{d7}" }</button>

@@ -1,6 +1,5 @@
 //! The form of one table: a control for each key, made of what the engine says of its value.
 
-use super::edit::taker;
 use super::{Link, on};
 use crate::app::Msg;
 use crate::edit::{Change, Edit, Editor};
@@ -34,7 +33,10 @@ pub(super) fn form(link: &Link, editor: &Editor, checked: &Checked, fresh: bool)
             <div class="fields">
                 { for given.map(|one| field(link, at, one)) }
                 if section.block.is_some() && section.table != "op" && section.table != "world" {
-                    { taker(link, at) }
+                    <button class="link" data-take-out="table"
+                        onclick={on(link, move || Edit::Change(Change::Delete(at)))}>
+                        { "Take the table out" }
+                    </button>
                 }
             </div>
             { list("keys", format!("More keys ({})", more.len()), more) }

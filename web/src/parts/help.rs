@@ -30,7 +30,7 @@ pub(crate) fn help(link: &Link, keys: bool, list: &AttrValue, place: &NodeRef) -
                 <input id="single-keys" type="checkbox" checked={keys} onchange={switched} />
                 { " Single keys work" }
             </label>
-            <p>{ "The strip, from top to bottom: an operation begins; a bio is sent (blue); clean blocks go with it (orange); a flush. The last line: A and B ask the device for something else." }</p>
+            <p>{ "The strip, from top to bottom: an operation begins; a bio is sent (blue); clean blocks go with it (orange); a flush. The last line: A and B ask the device for something else; a wedge: the first difference of all." }</p>
             <p>{ "Drop a trace or a scenario anywhere on the page to open it; nothing leaves this machine." }</p>
             <p class="quietly">{ format!("Engine {}", folioscope_core::ENGINE_VERSION) }</p>
             <button class="primary" onclick={on(link, || Msg::Help(false))}>{ "Close" }</button>

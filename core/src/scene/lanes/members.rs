@@ -208,7 +208,8 @@ fn cell(
             (at, bottom + px(1)),
         );
     }
-    let place = [((x0 + x1) / 2, top + px(11), Anchor::Middle)];
+    // So high that the tail of a Q is clear of the edge.
+    let place = [((x0 + x1) / 2, top + px(10), Anchor::Middle)];
     if chunk.wrong > 0 {
         let texts = chunk.wrong_words();
         canvas.label(id(run, "mp", n, k), Style::LetterFailed, (x0, x1), &place, &texts);

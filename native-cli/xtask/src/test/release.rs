@@ -36,7 +36,9 @@ pub(super) fn streams() -> Command {
 pub(super) fn arrays() -> Command {
     let mut command = program("cargo test");
     command.args(PROFILE).arg("folioscope-core");
-    command.args("--test arrays --test array_table -- --ignored --nocapture".split(' '));
+    command.args(
+        "--test arrays --test arrays_plain --test array_table -- --ignored --nocapture".split(' '),
+    );
     command
 }
 
