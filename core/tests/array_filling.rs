@@ -4,13 +4,10 @@
 mod common;
 
 use common::folding::Folding;
-use common::members::{ALL, RAID5, act, ran, scenario, with};
+use common::members::{ALL, RAID5, act, ran, scenario, serves_as, with, without_array, writes};
 use folioscope_core::counters::Counter;
-use folioscope_core::scenario::Scenario;
 use folioscope_core::scenario::crash::{Failed, Thoroughness, sweep};
-use folioscope_core::scenario::file::parse_scenario;
 use folioscope_core::scenario::run::{Run, run};
-use folioscope_core::scenario::write::write_scenario;
 use folioscope_core::scene::view::{Lane, Lanes, View};
 use folioscope_core::scene::{Side, render, table, text};
 use folioscope_core::trace::array::MemberState;
@@ -85,16 +82,8 @@ fn what_is_written_while_a_member_is_filled_is_on_it() {
 
 #[test]
 fn every_level_is_filled_in_parts_while_it_is_written() {
-    let write = |seed: u32| {
-        format!(
-            "[[op]]\ndo = \"randwrite\"\nlen = 4096\nrepeat = 12\nseed = {seed}\n\
-                 [[op]]\ndo = \"fsync\"\n"
-        )
-    };
-    let plain = {
-        let scenario = scenario(RAID5, &(1..5).map(write).collect::<String>());
-        ran(&Scenario { array: None, ..scenario }).1
-    };
+    let write = |seed| writes(12, seed);
+    let plain = without_array(&(1..=4).map(write).collect::<String>());
     for (array, most, members) in ALL {
         let mut ops = write(1);
         for member in 0..most {
@@ -114,15 +103,7 @@ fn every_level_is_filled_in_parts_while_it_is_written() {
             ops += &act("fail_member", member);
         }
         let scenario = scenario(array, &ops);
-        let (done, contents) = ran(&scenario);
-        let wrong = done.results.iter().position(|result| result.0.is_err());
-        assert_eq!(wrong, None, "{array}");
-        assert!(contents.durable == plain.durable && contents.seen == plain.seen, "{array}");
-        let checked = done.sink.steps().iter().find(|step| step.rule == Rule::ArrayChecked);
-        assert_eq!(checked.map(|step| step.args[1]), Some(0), "{array}");
-        let text = write_scenario(&scenario).expect("a file can say it");
-        let again = parse_scenario("s", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        assert_eq!((again.array, again.ops), (scenario.array, scenario.ops.clone()), "{array}");
+        let done = serves_as(&plain, &scenario, array);
         // The model is the engine's state after every step, and going back leaves nothing.
         run(&scenario, &scenario.variants[0], Folding::new(scenario.geometry)).expect("it ends");
         let mut timeline = Timeline::new(done.header, done.sink).expect("a trace fits itself");

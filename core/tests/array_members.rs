@@ -4,14 +4,12 @@
 mod common;
 
 use common::folding::Folding;
-use common::members::{ALL, RAID5, act, ran, scenario, with};
+use common::members::{ALL, RAID5, act, ran, scenario, serves_as, with, without_array, writes};
 use folioscope_core::counters::Counter;
 use folioscope_core::ops::OpResult;
-use folioscope_core::scenario::Scenario;
 use folioscope_core::scenario::crash::{Failed, Thoroughness, sweep};
 use folioscope_core::scenario::file::parse_scenario;
 use folioscope_core::scenario::run::{Run, run, run_and_read};
-use folioscope_core::scenario::write::write_scenario;
 use folioscope_core::trace::array::MemberState;
 use folioscope_core::trace::rule::Rule;
 use folioscope_core::trace::sink::NoTrace;
@@ -207,18 +205,8 @@ fn a_member_that_was_replaced_holds_what_it_should() {
 
 #[test]
 fn every_level_serves_right_bytes_with_as_many_members_lost_as_it_can() {
-    let write = |seed: u32| {
-        format!(
-            "[[op]]\ndo = \"randwrite\"\nlen = 4096\nrepeat = 20\nseed = {seed}\n\
-             [[op]]\ndo = \"fsync\"\n"
-        )
-    };
-    let plain = {
-        let text = format!("{}{}{}", write(1), write(2), write(3));
-        let scenario = scenario(RAID5, &text);
-        let free = Scenario { array: None, ..scenario };
-        ran(&free).1
-    };
+    let write = |seed| writes(20, seed);
+    let plain = without_array(&(1..=3).map(write).collect::<String>());
     for (array, most, members) in ALL {
         let mut ops = write(1);
         for member in 0..most {
@@ -235,16 +223,7 @@ fn every_level_serves_right_bytes_with_as_many_members_lost_as_it_can() {
             ops += &act("fail_member", member);
         }
         let scenario = scenario(array, &ops);
-        let (run, contents) = ran(&scenario);
-        let wrong = run.results.iter().position(|result| result.0.is_err());
-        assert_eq!(wrong, None, "{array}");
-        assert!(contents.durable == plain.durable, "{array}");
-        assert!(contents.seen == plain.seen, "{array}");
-        let checked = run.sink.steps().iter().find(|step| step.rule == Rule::ArrayChecked);
-        assert_eq!(checked.map(|step| step.args[1]), Some(0), "{array}");
-        let text = write_scenario(&scenario).expect("a file can say it");
-        let again = parse_scenario("s", &text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        assert_eq!((again.array, again.ops), (scenario.array, scenario.ops), "{array}");
+        serves_as(&plain, &scenario, array);
     }
 }
 

@@ -182,10 +182,14 @@ impl<E: Env> World<E> {
     pub(crate) fn forget_buffers(&mut self, id: FolioId) {
         let Some(ring) = self.ring(id) else { return };
         let blocks = ring.addrs.len() as u32;
-        for bit in BufferBit::ALL {
-            self.set_buffers(id, bit, (0, blocks), false);
+        self.clear_buffers(id, &BufferBit::ALL, (0, blocks));
+    }
+    /// Buffers lose these bits and their places.
+    fn clear_buffers(&mut self, id: FolioId, bits: &[BufferBit], blocks: (u32, u32)) {
+        for bit in bits {
+            self.set_buffers(id, *bit, blocks, false);
         }
-        for at in 0..blocks {
+        for at in blocks.0..blocks.1 {
             self.set_buffer_addr(id, at, None);
         }
     }
@@ -194,12 +198,8 @@ impl<E: Env> World<E> {
     pub(crate) fn discard_buffers(&mut self, id: FolioId, blocks: (u32, u32)) {
         self.set_blocks(id, Half::Dirty, blocks, false);
         self.set_blocks(id, Half::Asked, blocks, false);
-        for bit in [BufferBit::Mapped, BufferBit::New, BufferBit::Delay, BufferBit::Unwritten] {
-            self.set_buffers(id, bit, blocks, false);
-        }
-        for at in blocks.0..blocks.1 {
-            self.set_buffer_addr(id, at, None);
-        }
+        let bits = [BufferBit::Mapped, BufferBit::New, BufferBit::Delay, BufferBit::Unwritten];
+        self.clear_buffers(id, &bits, blocks);
     }
     /// Buffers were looked at one by one.
     pub(crate) fn visit_buffers(&mut self, n: u32) {

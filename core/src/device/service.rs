@@ -24,7 +24,7 @@ impl Service {
     }
     /// Bytes of the device, if it has an end.
     pub(super) const fn size(&self) -> Option<Bytes> {
-        if let Timing::Disk { disk, .. } = self.timing { Some(disk.size) } else { None }
+        self.timing.size()
     }
     /// Nothing is in its queue any more.
     pub(super) fn clear(&mut self, now: Time) {

@@ -43,6 +43,13 @@ pub enum Timing {
     },
 }
 
+impl Timing {
+    /// Bytes of the device, if it has an end.
+    pub const fn size(&self) -> Option<Bytes> {
+        if let Self::Disk { disk, .. } = self { Some(disk.size) } else { None }
+    }
+}
+
 /// A write bio that ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Landed {

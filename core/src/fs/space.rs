@@ -5,14 +5,13 @@ use super::prealloc::Prealloc;
 use super::{Fork, Provider};
 use crate::errno::Errno;
 use crate::geometry::Geometry;
-use crate::iomap::{Intent, MapType, Mapping};
+use crate::iomap::{Intent, Iomap, MapType, Mapping};
 use crate::units::{Bytes, DevAddr, FileRange, Pos};
 use crate::world::{Env, Inode, World};
 
-/// Bytes that are promised to a file, and have no place yet.
-fn promised(provider: &Provider, geometry: Geometry) -> Bytes {
-    let all = provider.forks(geometry);
-    let all = all.iter().filter(|(_, map)| map.kind == MapType::Delalloc);
+/// Bytes that are promised to a file with these extents, and have no place yet.
+fn promised(forks: &[(Fork, Iomap)]) -> Bytes {
+    let all = forks.iter().filter(|(_, map)| map.kind == MapType::Delalloc);
     all.map(|(_, map)| map.range.len()).sum()
 }
 
@@ -27,8 +26,9 @@ pub fn taken<'a>(files: impl Iterator<Item = &'a Provider>, geometry: Geometry) 
         if matches!(provider, Provider::BlockDev(_) | Provider::Zone(_)) {
             continue;
         }
-        all += promised(provider, geometry);
-        for (fork, map) in provider.forks(geometry) {
+        let forks = provider.forks(geometry);
+        all += promised(&forks);
+        for (fork, map) in forks {
             if let Some(addr) = map.addr.filter(|_| fork != Fork::Shared) {
                 placed.push((addr, addr + map.range.len()));
             }
@@ -84,7 +84,7 @@ impl<E: Env> World<E> {
     pub(crate) fn look_for_space(&mut self, promised: bool) {
         let free = self.space_total.map(|total| total.saturating_sub(self.space_taken()));
         let ahead = self.config.space.ahead().map(|ahead| {
-            let owed = |inode: &Inode| self::promised(&inode.provider, self.geometry());
+            let owed = |inode: &Inode| self::promised(&inode.provider.forks(self.geometry()));
             ahead.saturating_sub(self.files.iter().map(owed).sum())
         });
         if let Some(free) = free.into_iter().chain(ahead).min() {

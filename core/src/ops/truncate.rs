@@ -36,18 +36,19 @@ pub(crate) async fn truncate<E: Env>(cx: &Cx<'_, E>, file: FileId, new: Pos) -> 
 /// Gives a file whose locks are held another size: what lies between the old and the new one reads
 /// as zero afterwards, and space behind the new one is free.
 pub(super) async fn resize<E: Env>(cx: &Cx<'_, E>, file: FileId, new: Pos) -> Result<(), Errno> {
-    let (manner, zeroes) = cx.with(|world| (world.manner(file), world.zeroed_by_size(file, new)));
-    let manner = manner.ok_or(Errno::Inval)?;
+    let manner = cx.with(|world| world.manner(file)).ok_or(Errno::Inval)?;
     if new > cx.with(|world| world.geometry().max_file()) {
         return Err(Errno::FBig);
     }
     wait_for_all(cx, file).await;
-    let old = cx.with(|world| world.file(file).size);
-    let zeroed = if manner == Manner::Xfs && new <= old {
-        truncate_page(cx, file, new).await?
-    } else {
-        zero_range(cx, file, zeroes).await?
-    };
+    let (old, edge) = cx.with(|world| (world.file(file).size, world.zeroed_by_size(file, new)));
+    // Before zeroing looked at the cache over unwritten blocks, XFS wrote the page of the new EOF
+    // first (`xfs_truncate_page`).
+    let never = cx.with(|world| world.behaviours().zero_flush == ZeroFlush::Never);
+    if never && manner == Manner::Xfs && new <= old {
+        write_before(cx, file, FileRange::between(new, new + Bytes::new(1))).await?;
+    }
+    let zeroed = zero_range(cx, file, edge).await?;
     if new != old {
         cx.with(|world| {
             world.require_no_direct(file, new);
@@ -77,16 +78,6 @@ pub(super) async fn resize<E: Env>(cx: &Cx<'_, E>, file: FileId, new: Pos) -> Re
         }
     });
     Ok(())
-}
-
-/// Zeroes from the new EOF to the end of its block (`xfs_truncate_page`). Before zeroing looked at
-/// the cache over unwritten blocks, XFS wrote the page of the new EOF first.
-async fn truncate_page<E: Env>(cx: &Cx<'_, E>, file: FileId, new: Pos) -> Result<bool, Errno> {
-    if cx.with(|world| world.behaviours().zero_flush == ZeroFlush::Never) {
-        write_before(cx, file, FileRange::between(new, new + Bytes::new(1))).await?;
-    }
-    let end = cx.with(|world| world.geometry().round_up_block(new));
-    zero_range(cx, file, FileRange::between(new, end)).await
 }
 
 /// `i_size` grew: a page that holds the old EOF and blocks behind it loses the right to be stored

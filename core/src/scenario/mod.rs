@@ -367,11 +367,10 @@ impl Scenario {
     /// GiB: space is given out up to there.
     pub(crate) fn small_disk(&self) -> Option<DevAddr> {
         let disks = core::iter::once(&self.device).chain(&self.disks);
-        let sizes = disks.filter_map(|timing| match timing {
-            Timing::Disk { disk, .. } => Some(disk.size),
-            Timing::Ram | Timing::Queue { .. } => None,
-        });
-        let size = sizes.min().filter(|size| size.get() < 2 << 30 && self.array.is_none())?;
+        let size = disks
+            .filter_map(Timing::size)
+            .min()
+            .filter(|size| size.get() < 2 << 30 && self.array.is_none())?;
         Some(DevAddr::ZERO + size.saturating_sub(Bytes::new(self.partition.get())))
     }
     /// Whether an operation may meet the end of the space.

@@ -3,7 +3,6 @@
 use super::fields::Problem;
 use super::raw::Raw;
 use super::{FileSystem, MAIN, Scenario, StartFile};
-use crate::device::sim::Timing;
 use crate::units::{Bytes, DevAddr, SECTOR_SIZE};
 use toml::Spanned;
 
@@ -70,7 +69,7 @@ fn check_places(raw: &Raw, scenario: &Scenario) -> Result<(), Problem> {
     for (entry, file) in raw.file.iter().zip(&scenario.files) {
         let nth = file.on.get() as usize;
         let timing = nth.checked_sub(1).map_or(scenario.device, |nth| scenario.disks[nth]);
-        let size = if let Timing::Disk { disk, .. } = timing { Some(disk.size) } else { None };
+        let size = timing.size();
         for (at, (start, end)) in stretches(file).into_iter().enumerate() {
             let end = (end + scenario.partition).get().div_ceil(SECTOR_SIZE);
             let most = size.map_or(u64::MAX, |size| size.get() / SECTOR_SIZE);

@@ -200,24 +200,28 @@ impl History {
         }
         self.push(now);
     }
-    /// Blocks of another file, which holds `source`, or of this one, take the place of a range; one
-    /// after the other, each in a transaction of its own, and the size last.
-    pub(super) fn link(&mut self, source: &Self, from: Pos, range: FileRange) {
-        let bytes = source.now().clone();
-        let (start, from) = (range.start().get() as usize, from.get() as usize);
-        let whole = range.is_empty();
-        let end = if whole { bytes.len() } else { from + range.len().get() as usize };
-        self.lost |= source.lost || source.unsure;
-        let Some(bytes) = bytes.get(from..end).filter(|bytes| !bytes.is_empty()) else { return };
+    /// The bytes that a link of a stretch gives: all behind `from` if it has no length, none if it
+    /// reaches behind EOF; whether they are known for sure.
+    pub(super) fn given(&self, from: Pos, len: Bytes) -> (Vec<u8>, bool) {
+        let now = self.now();
+        let from = from.get() as usize;
+        let end = if len.is_zero() { now.len() } else { from + len.get() as usize };
+        let bytes = now.get(from..end).unwrap_or_default().to_vec();
+        (bytes, !self.lost && !self.unsure)
+    }
+    /// Blocks with these bytes take the place of others, from `start` on: one after the other, each
+    /// in a transaction of its own, and the size last.
+    pub(super) fn link(&mut self, start: Pos, (bytes, sure): (Vec<u8>, bool)) {
+        self.lost |= !sure;
+        if bytes.is_empty() {
+            return;
+        }
         let mut now = self.now().clone();
-        put(
-            &mut now,
-            FileRange::between(Pos::new(start as u64), Pos::new((start + bytes.len()) as u64)),
-            0,
-            true,
-        );
+        let range = FileRange::between(start, start + Bytes::new(bytes.len() as u64));
+        put(&mut now, range, 0, true);
         self.push(now.clone());
-        now[start..start + bytes.len()].copy_from_slice(bytes);
+        let (start, end) = span(range);
+        now[start..end].copy_from_slice(&bytes);
         self.push(now);
     }
     /// Somebody who may share blocks with this file changes its own as the operation does.
@@ -448,7 +452,7 @@ mod tests {
         let action =
             Action::Reflink { source: crate::units::FileId::new(0), from: Pos::new(2), range };
         history.begin(&action, 1, false);
-        history.link(&source, Pos::new(2), range);
+        history.link(range.start(), source.given(Pos::new(2), range.len()));
         for fine in [&[1, 2][..], &[1, 0], &[1, 7], &[1, 7, 8], &[1, 0, 0]] {
             assert_eq!(history.look(fine, false), Ok(()), "{fine:?}");
         }

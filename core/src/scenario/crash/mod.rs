@@ -191,8 +191,8 @@ impl Watch<'_> {
         if let Action::Reflink { source, from, range } = *action {
             let source = source.get() as usize;
             self.links.add(source, mine);
-            let given = self.files[source].clone();
-            self.files[mine].link(&given, from, range);
+            let given = self.files[source].given(from, range.len());
+            self.files[mine].link(range.start(), given);
         }
         let changes = matches!(
             action,
